@@ -1,0 +1,1 @@
+"""tarnbeck: answers over all data ever received, including the last second."""

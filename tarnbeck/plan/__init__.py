@@ -1,0 +1,1 @@
+"""Views as shared aggregation plans: frozen data that engines are functions over."""

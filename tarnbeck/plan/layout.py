@@ -1,0 +1,41 @@
+"""What a store must know of a view: the raw columns of its partials and how two rows of states merge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from tarnbeck.schema.types import Physical
+
+Raw = int | float | str | bytes | None
+"""One raw value of a key or state, as Physical describes it; None is SQL's null and every state's neutral element."""
+
+ARROW = {
+    Physical.INT: pa.int64(),
+    Physical.WIDE: pa.decimal128(38, 0),
+    Physical.REAL: pa.float64(),
+    Physical.TEXT: pa.string(),
+    Physical.BLOB: pa.binary(),
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A partial's columns are k0.., level, pane, s0..: one row per (keys, level, pane).
+
+    `level` counts a rollup's units from 0 (the finest), and is 0 for every other window. `pane` is the pane's start in
+    UTC microseconds, 0 for all time. `merge(a, b)` takes and gives one tuple of raw states.
+    """
+
+    keys: tuple[Physical, ...]
+    states: tuple[Physical, ...]
+    merge: Callable[[tuple[Raw, ...], tuple[Raw, ...]], tuple[Raw, ...]]
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """The Arrow schema of a partial of this layout."""
+        keys = [(f"k{i}", ARROW[physical]) for i, physical in enumerate(self.keys)]
+        states = [(f"s{i}", ARROW[physical]) for i, physical in enumerate(self.states)]
+        return pa.schema([*keys, ("level", pa.int64()), ("pane", pa.int64()), *states])

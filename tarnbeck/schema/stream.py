@@ -1,0 +1,51 @@
+"""A stream as it was declared: what its events look like, when they happened, and which topic holds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tarnbeck.schema.types import Schema
+
+
+@dataclass(frozen=True)
+class FromColumn:
+    """Event time is a timestamp column; `zone` says what a text without a zone means (else it is quarantined)."""
+
+    column: str
+    zone: str | None = None
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """Event time is a number of units since 1970 in a column."""
+
+    column: str
+    unit: Literal["s", "ms", "us", "ns"]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """Event time is the Kafka record's own timestamp."""
+
+
+EventTime = FromColumn | Epoch | Arrival
+
+
+@dataclass(frozen=True)
+class Json:
+    """Each record's value is one JSON object."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One declared stream: data only."""
+
+    name: str
+    schema: Schema
+    time: EventTime
+    key: str | None
+    topic: str
+    format: Json
+    partitions: int
+    create: bool
