@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from tarnbeck.algebra.state import Raw
 from tarnbeck.schema.types import Physical
-
-Raw = int | float | str | bytes | None
-"""One raw value of a key or state, as Physical describes it; None is SQL's null and every state's neutral element."""
 
 ARROW = {
     Physical.INT: pa.int64(),

@@ -1,0 +1,1 @@
+"""Aggregates as monoids: each is made of states that merge, and a finish."""

@@ -1,0 +1,217 @@
+"""What users select: aggregates, each one small class and one registry row."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tarnbeck.algebra.state import Count as CountState
+from tarnbeck.algebra.state import Edge, ExactSum, Extreme, Raw, RealSum, State
+from tarnbeck.errors import DeclarationError
+from tarnbeck.schema import types
+from tarnbeck.schema.types import Decimal, Physical, ScalarType, Type
+
+UNIX = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_EXACT = decimal.Context(prec=60)
+
+Value = Any
+"""A finished value: bool, int, float, Decimal, str, datetime, date, bytes or None."""
+
+LOGICAL: Mapping[Type, Callable[[Any], Value]] = {
+    types.BOOL: bool,
+    types.INT: int,
+    types.LONG: int,
+    types.DOUBLE: float,
+    types.STRING: str,
+    types.BINARY: bytes,
+    types.TIMESTAMP: lambda raw: UNIX + datetime.timedelta(microseconds=raw),
+    types.DATE: lambda raw: UNIX.date() + datetime.timedelta(days=raw),
+}
+
+
+def reader(type_: ScalarType) -> Callable[[Raw], Value]:
+    """A function that turns a raw value of this type into the value users see.
+
+    >>> reader(Decimal(18, 2))(12345)
+    Decimal('123.45')
+    """
+    if isinstance(type_, Decimal):
+        scale = -type_.scale
+        return lambda raw: None if raw is None else decimal.Decimal(raw).scaleb(scale, _EXACT)  # type: ignore[arg-type]
+    convert = LOGICAL[type_]
+    return lambda raw: None if raw is None else convert(raw)
+
+
+def raw(value: Value, type_: ScalarType) -> Any:
+    """The raw form of a value of this type: what `reader` reads back."""
+    if value is None:
+        return None
+    if isinstance(type_, Decimal):
+        return int(decimal.Decimal(value).scaleb(type_.scale, _EXACT))
+    if type_ == types.TIMESTAMP:
+        return (value - UNIX) // datetime.timedelta(microseconds=1)
+    if type_ == types.DATE:
+        return (value - UNIX.date()).days
+    return int(value) if type_.physical is Physical.INT else value
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate as the user wrote it: `column` is a SQL expression over the stream's columns."""
+
+    column: str | None
+    name: ClassVar[str]
+
+    def result(self, argument: ScalarType | None) -> ScalarType:
+        """The type of the finished value."""
+        raise NotImplementedError
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        raise NotImplementedError
+
+    def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
+        """A function from the merged fields of each state to the finished value."""
+        raise NotImplementedError
+
+    def refuse(self, argument: ScalarType | None, expected: str) -> DeclarationError:
+        return DeclarationError(f"{self.name}({self.column!r}): expected {expected}, found {argument}")
+
+
+def _numeric(aggregate: Aggregate, argument: ScalarType | None) -> ScalarType:
+    if argument in (types.INT, types.LONG, types.DOUBLE) or isinstance(argument, Decimal):
+        if isinstance(argument, Decimal) and argument.precision > 28:
+            # 128 bits hold 38 digits: ten are kept free so that ten thousand million values can't overflow.
+            raise aggregate.refuse(argument, "a decimal of at most 28 digits (cast it)")
+        return argument
+    raise aggregate.refuse(argument, "a number")
+
+
+def _sum_state(argument: ScalarType) -> State:
+    if argument == types.DOUBLE:
+        return RealSum(Physical.REAL)
+    small = not isinstance(argument, Decimal) or argument.precision <= 18
+    return ExactSum(Physical.INT if small else Physical.WIDE)
+
+
+@dataclass(frozen=True)
+class Count(Aggregate):
+    """How many events there are, or how many have a value in `column`."""
+
+    column: str | None = None
+    name: ClassVar[str] = "count"
+
+    def result(self, argument: ScalarType | None) -> ScalarType:
+        return types.LONG
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (CountState(None if argument is None else argument.physical),)
+
+    def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
+        return lambda states: states[0][0]
+
+
+@dataclass(frozen=True)
+class Sum(Aggregate):
+    """The sum of the values; null when there are none. Integers and decimals are exact in 128 bits."""
+
+    name: ClassVar[str] = "sum"
+
+    def result(self, argument: ScalarType | None) -> ScalarType:
+        number = _numeric(self, argument)
+        if number == types.DOUBLE:
+            return types.DOUBLE
+        return Decimal(38, number.scale if isinstance(number, Decimal) else 0)
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (_sum_state(_numeric(self, argument)),)
+
+    def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
+        if isinstance(argument, Decimal):
+            read = reader(self.result(argument))
+            return lambda states: read(states[0][0])
+        return lambda states: states[0][0]
+
+
+@dataclass(frozen=True)
+class Mean(Aggregate):
+    """The arithmetic mean as a double, kept as a sum and a count so that partials merge exactly."""
+
+    name: ClassVar[str] = "mean"
+
+    def result(self, argument: ScalarType | None) -> ScalarType:
+        _numeric(self, argument)
+        return types.DOUBLE
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        number = _numeric(self, argument)
+        return (_sum_state(number), CountState(number.physical))
+
+    def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
+        scale = 10**argument.scale if isinstance(argument, Decimal) else 1
+
+        def mean(states: tuple[tuple[Raw, ...], ...]) -> float | None:
+            total, count = states[0][0], states[1][0]
+            # Python divides integers of any size with one correct rounding.
+            return total / (count * scale) if count else None  # type: ignore[operator]
+
+        return mean
+
+
+@dataclass(frozen=True)
+class _OneValue(Aggregate):
+    """An aggregate whose answer is one of the values it saw."""
+
+    def result(self, argument: ScalarType | None) -> ScalarType:
+        if argument is None:
+            raise self.refuse(argument, "a column")
+        return argument
+
+    def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
+        read = reader(self.result(argument))
+        return lambda states: read(states[0][-1])
+
+
+@dataclass(frozen=True)
+class Min(_OneValue):
+    """The least value; strings compare by code point."""
+
+    name: ClassVar[str] = "min"
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (Extreme(self.result(argument).physical, least=True),)
+
+
+@dataclass(frozen=True)
+class Max(_OneValue):
+    """The greatest value; strings compare by code point."""
+
+    name: ClassVar[str] = "max"
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (Extreme(self.result(argument).physical, least=False),)
+
+
+@dataclass(frozen=True)
+class First(_OneValue):
+    """The value of the earliest event that has one, by event time; ties by partition, offset, index."""
+
+    name: ClassVar[str] = "first"
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (Edge(self.result(argument).physical, first=True),)
+
+
+@dataclass(frozen=True)
+class Last(_OneValue):
+    """The value of the latest event that has one, by event time; ties by partition, offset, index."""
+
+    name: ClassVar[str] = "last"
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (Edge(self.result(argument).physical, first=False),)
+
+
+AGGREGATES: Mapping[str, type[Aggregate]] = {a.name: a for a in (Count, Sum, Mean, Min, Max, First, Last)}

@@ -1,0 +1,1 @@
+"""Windows: slices of event time, and the panes that a view stores for them."""
