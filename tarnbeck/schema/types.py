@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -55,8 +56,13 @@ class Column:
     type: Type
     nullable: bool = True
 
+    def ddl(self, between: str) -> str:
+        """Spark DDL of this column, with `between` name and type; a name that is no plain word stands in backticks."""
+        name = self.name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.name) else f"`{self.name}`"
+        return f"{name}{between}{self.type}" + ("" if self.nullable else " not null")
+
     def __str__(self) -> str:
-        return f"{self.name} {self.type}" + ("" if self.nullable else " not null")
+        return self.ddl(" ")
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ class Struct(Type):
     columns: tuple[Column, ...]
 
     def __str__(self) -> str:
-        return "struct<" + ", ".join(f"{c.name}: {c.type}" for c in self.columns) + ">"
+        return "struct<" + ", ".join(column.ddl(": ") for column in self.columns) + ">"
 
 
 @dataclass(frozen=True)
