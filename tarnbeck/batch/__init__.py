@@ -1,0 +1,1 @@
+"""The batch layer: complete generations from the lake."""

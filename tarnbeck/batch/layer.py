@@ -1,0 +1,133 @@
+"""The batch layer: from the lake, a view's complete partial up to a cut, published as its generation."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tarnbeck.cut import Cut
+from tarnbeck.errors import NotReady, StoreError
+from tarnbeck.lake import tables as lake
+from tarnbeck.lake.tables import Tables
+from tarnbeck.log import topics
+from tarnbeck.log.settings import LogSettings
+from tarnbeck.plan.view import View
+from tarnbeck.spark.partials import partials
+from tarnbeck.store.definitions import stream_of, view_of
+from tarnbeck.store.protocol import Published, Refused, Store
+from tarnbeck.store.state import StreamState, VersionState
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROWS = 200_000
+"""Rows of a partial that are handed to the store at once."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a batch reads and writes."""
+
+    spark: SparkSession
+    log: LogSettings
+    store: Store
+    root: str
+
+
+@dataclass(frozen=True)
+class Done:
+    """A published generation: what it covers, and how it was made."""
+
+    view: str
+    cut: Cut
+    full: bool
+    events: int
+    rows: int
+
+
+Step = Callable[[str], None]
+"""Told what the batch does now."""
+
+
+def run(source: Source, view: str, *, full: bool, step: Step, stop: threading.Event, patience: float = 120) -> Done:
+    """Builds and publishes one view's generation: in full, or from the last one and the span since."""
+    store = source.store
+    version = store.versions()[store.aliases()[view]]
+    step("rolling")
+    rolled = store.roll(version.id)
+    if rolled is None:
+        raise NotReady(f"batch: view '{view}' was dropped meanwhile")
+    for leap in (True, False):
+        state = store.streams()[version.stream]
+        cut = _target(source, state, rolled, leap)
+        if cut is None:
+            continue
+        step("waiting for the lake")
+        _await_lake(source, version.stream, cut, stop, patience)
+        outcome = _build(source, version.id, cut, full=full, leap=leap, step=step)
+        if isinstance(outcome, Done):
+            return outcome
+        if not (leap and outcome.reason == "leap"):
+            raise NotReady(f"batch: view '{view}': not published ({outcome.reason}); run it again")
+    raise NotReady(f"batch: view '{view}': not published")
+
+
+def _target(source: Source, state: StreamState, rolled: Cut, leap: bool) -> Cut | None:
+    """Where the generation ends: the rolled cut, or, to leap, the lake's when it is ahead of a view left behind."""
+    if not leap:
+        return rolled
+    ahead = state.lake_cut.covers(rolled) and state.lake_cut != rolled
+    return state.lake_cut if ahead else None
+
+
+def _await_lake(source: Source, stream: str, cut: Cut, stop: threading.Event, patience: float) -> None:
+    waited = 0.0
+    while not source.store.lake_cut(stream).covers(cut):
+        if waited >= patience or stop.wait(0.1):
+            raise NotReady(
+                f"batch: the lake of stream '{stream}' is at {source.store.lake_cut(stream)}, not yet at {cut}\n"
+                f"  waited {waited:.0f} s; is the lake writer running? see: tarnbeck status"
+            )
+        waited += 0.1
+
+
+def _build(source: Source, version_id: int, cut: Cut, *, full: bool, leap: bool, step: Step) -> Done | Refused:
+    store = source.store
+    version = store.versions().get(version_id)
+    if version is None:
+        return Refused("gone")
+    streams = store.streams()
+    view = view_of(version, streams)
+    base = None if full else version.generation
+    start = version.origin if base is None else base.cut
+    if not cut.covers(start):
+        raise StoreError(f"batch: view '{view.name}': its generation at {start} is ahead of {cut}; run it again")
+    building = store.begin_generation(version.id, view.layout, cut, base and base.id)
+    if isinstance(building, Refused):
+        return building
+    try:
+        step("computing")
+        rows = 0
+        found = _partial(source, view, start, cut)
+        step("writing")
+        for slice_ in range(0, found.num_rows, ROWS):
+            building.write(found.slice(slice_, ROWS))
+            building.renew()
+            rows += min(ROWS, found.num_rows - slice_)
+        building.seal()
+    except BaseException:
+        building.abandon()
+        raise
+    step("publishing")
+    outcome = store.publish(building, leap)
+    if isinstance(outcome, Published):
+        return Done(view.name, cut, base is None, start.span_to(cut).events, rows)
+    building.abandon()
+    return outcome
+
+
+def _partial(source: Source, view: View, start: Cut, cut: Cut):  # type: ignore[no-untyped-def]
+    events = lake.read(source.spark, Tables(source.root, view.stream), start.span_to(cut))
+    return partials(view, events).toArrow().cast(view.layout.arrow)

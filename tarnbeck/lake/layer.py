@@ -1,0 +1,121 @@
+"""The lake layer: planned spans of every stream are written to the lake under intents, and the lake's cut follows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tarnbeck.cut import Cut
+from tarnbeck.errors import LakeError
+from tarnbeck.lake import tables as lake
+from tarnbeck.lake import writer
+from tarnbeck.lake.tables import Tables
+from tarnbeck.log import topics
+from tarnbeck.log.settings import LogSettings
+from tarnbeck.spark import supervised
+from tarnbeck.spark.kafka import Starts
+from tarnbeck.spark.supervised import Ended, MicroBatch, Moved
+from tarnbeck.store.definitions import stream_of
+from tarnbeck.store.protocol import LAKE, Fenced, Store
+from tarnbeck.store.state import Intent, StreamState
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TRIGGER = "2 seconds"
+MOST = 4_000_000
+"""Offsets of one commit at the most."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One span that the lake now holds."""
+
+    stream: str
+    records: int
+    quarantined: int
+
+
+def run(
+    spark: SparkSession,
+    log: LogSettings,
+    store: Store,
+    root: str,
+    folder: Path,
+    stop: threading.Event,
+    *,
+    told: Callable[[Progress], None],
+    failed: Callable[[BaseException], None],
+    trigger: str = TRIGGER,
+) -> None:
+    """Mirrors the log into the lake until told to stop, or until another lake writer takes over."""
+    layer = _Lake(spark, log, store, root, store.take_token(LAKE), told)
+    query = supervised.Query(
+        "lake", log, folder / "checkpoints", trigger, MOST, starts=layer.starts, handle=layer.handle, failed=failed
+    )
+    supervised.run(spark, query, stop)
+
+
+class _Lake:
+    def __init__(
+        self,
+        spark: SparkSession,
+        log: LogSettings,
+        store: Store,
+        root: str,
+        token: int,
+        told: Callable[[Progress], None],
+    ) -> None:
+        self.spark, self.log, self.store, self.root, self.token, self.told = spark, log, store, root, token, told
+
+    def starts(self) -> Starts:
+        """Every stream's lake cut, after what an earlier writer left open was finished."""
+        starts: dict[str, dict[int, int]] = {}
+        for name, state in self.store.streams().items():
+            stream = stream_of(state)
+            lake.create(self.spark, Tables(self.root, stream))
+            if state.intent is not None:
+                self._write(state, state.intent, redo=True)
+            cut = self.store.lake_cut(name)
+            self._refuse_hole(name, cut, topics.beginning(self.log, stream.topic))
+            starts[stream.topic] = {p: cut[p] for p in range(stream.partitions)}
+        return starts
+
+    def _refuse_hole(self, name: str, cut: Cut, first: Cut) -> None:
+        if not cut.covers(first):
+            raise LakeError(
+                f"lake: stream '{name}': the log begins at {first}, but the lake holds events only up to {cut}\n"
+                "  retention has removed events that the lake never saw; nothing more is written until that is accepted"
+            )
+
+    def handle(self, batch: MicroBatch) -> None:
+        """One planned span per stream; a span without records still moves the lake's cut."""
+        for name, state in self.store.streams().items():
+            topic = stream_of(state).topic
+            if topic not in batch.ends:
+                raise Moved(f"lake: stream '{name}' is new")
+            start = Cut.of(state.origin.topic, batch.starts.get(topic, {}))
+            end = start.advance(Cut.of(state.origin.topic, batch.ends[topic]))
+            if start == end:
+                continue
+            intent = self._open(name, start, end)
+            self._write(state, intent, redo=False)
+
+    def _open(self, name: str, start: Cut, end: Cut) -> Intent:
+        try:
+            intent = self.store.open_intent(self.token, name, start, end)
+        except Fenced as fenced:
+            raise Ended(str(fenced)) from fenced
+        if intent is None:
+            raise Moved(f"lake: stream '{name}' is not at {start}")
+        return intent
+
+    def _write(self, state: StreamState, intent: Intent, *, redo: bool) -> None:
+        span = intent.start.span_to(intent.end)
+        written = writer.write(self.spark, self.log, Tables(self.root, stream_of(state)), span, intent.id, redo=redo)
+        if not self.store.close_intent(intent):
+            raise Moved(f"lake: stream '{state.name}': another writer closed {span.end}")
+        self.told(Progress(state.name, span.events, written.quarantined))

@@ -1,0 +1,74 @@
+"""The lake's Delta tables: where they stand, what they hold, how a span is read from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from tarnbeck.cut import Cut, Span
+from tarnbeck.schema.decode import REJECTS, events_schema
+from tarnbeck.schema.stream import Stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of one stream below the lake's root, which may be any place that Spark can write to."""
+
+    root: str
+    stream: Stream
+
+    @property
+    def events(self) -> str:
+        return f"{self.root}/{self.stream.name}/events"
+
+    @property
+    def quarantine(self) -> str:
+        return f"{self.root}/{self.stream.name}/quarantine"
+
+    @property
+    def events_type(self) -> StructType:
+        return from_arrow_schema(events_schema(self.stream))
+
+    @property
+    def quarantine_type(self) -> StructType:
+        return from_arrow_schema(REJECTS)
+
+
+def create(spark: SparkSession, tables: Tables) -> None:
+    """Makes the tables where they don't exist yet, so that readers need no special case."""
+    for path, schema in ((tables.events, tables.events_type), (tables.quarantine, tables.quarantine_type)):
+        spark.createDataFrame([], schema).write.format("delta").mode("ignore").save(path)
+
+
+def read(spark: SparkSession, tables: Tables, span: Span) -> DataFrame:
+    """The events of a span; the caller has made sure that the lake's cut covers its end."""
+    return within(spark.read.format("delta").load(tables.events), span)
+
+
+def read_quarantine(spark: SparkSession, tables: Tables, span: Span) -> DataFrame:
+    return within(spark.read.format("delta").load(tables.quarantine), span)
+
+
+def within(frame: DataFrame, span: Span) -> DataFrame:
+    """The rows whose place is in the span, as a filter that Delta's file statistics can use."""
+    parts = [
+        f"(_partition = {partition} AND _offset >= {span.start[partition]} AND _offset < {offset})"
+        for partition, offset in span.end
+    ]
+    return frame.where(" OR ".join(parts) or "false")
+
+
+def up_to(origin: Cut, cut: Cut) -> Span:
+    return origin.span_to(cut)
+
+
+def optimize(spark: SparkSession, path: str) -> None:
+    """Merges small files into large ones; readers and the lake writer go on undisturbed."""
+    quoted = path.replace("`", "``")
+    spark.sql(f"OPTIMIZE delta.`{quoted}`")

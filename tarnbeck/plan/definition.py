@@ -1,0 +1,69 @@
+"""Declarations as JSON: what the catalog keeps, what a version's identity is the hash of, and the way back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from tarnbeck.plan.view import Measure, View
+from tarnbeck.schema.stream import Arrival, Epoch, EventTime, FromColumn, Stream
+from tarnbeck.window import duration
+from tarnbeck.window.window import AllTime, Rollup, Tumbling, Window
+
+Definition = dict[str, Any]
+
+
+def of_stream(stream: Stream) -> Definition:
+    return {
+        "name": stream.name,
+        "schema": str(stream.schema),
+        "time": _time(stream.time),
+        "key": stream.key,
+        "topic": stream.topic,
+        "partitions": stream.partitions,
+        "create": stream.create,
+    }
+
+
+def of_view(view: View) -> Definition:
+    return {
+        "name": view.name,
+        "stream": view.stream.name,
+        "by": {key.name: key.expression.sql for key in view.keys},
+        "where": None if view.where is None else view.where.sql,
+        "window": _window(view.window),
+        "select": {
+            output.name: [output.aggregate.name, output.argument and output.argument.sql]
+            if isinstance(output, Measure)
+            else output.expression.sql
+            for output in view.outputs
+        },
+    }
+
+
+def identity(view: View) -> str:
+    """The hash of everything that decides the view's answers, and of nothing else."""
+    source = {name: value for name, value in of_stream(view.stream).items() if name in ("schema", "time")}
+    text = json.dumps([of_view(view), source], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _time(time: EventTime) -> Definition:
+    match time:
+        case FromColumn(column, zone):
+            return {"column": column, "zone": zone}
+        case Epoch(column, unit):
+            return {"epoch": column, "unit": unit}
+        case Arrival():
+            return {"arrival": True}
+
+
+def _window(window: Window) -> Definition:
+    match window:
+        case AllTime():
+            return {"all_time": True}
+        case Tumbling(length):
+            return {"tumbling": duration.text(length)}
+        case Rollup(units, zone):
+            return {"rollup": list(units), "zone": zone}

@@ -1,0 +1,128 @@
+"""A view as checked, immutable data: keys, window, states, and how states become the columns of an answer."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tarnbeck.algebra.aggregate import Aggregate, reader
+from tarnbeck.algebra.state import Raw, State
+from tarnbeck.expression import Expression
+from tarnbeck.plan.layout import Layout
+from tarnbeck.schema.stream import Stream
+from tarnbeck.schema.types import Physical, ScalarType
+from tarnbeck.window.window import Window
+
+States = tuple[Raw, ...]
+
+
+@dataclass(frozen=True)
+class Key:
+    """One column that a view groups by."""
+
+    name: str
+    expression: Expression
+    type: ScalarType
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One aggregate of a view, finished from the states at these places of `View.states`."""
+
+    name: str
+    aggregate: Aggregate
+    argument: Expression | None
+    type: ScalarType
+    states: tuple[int, ...]
+
+    @property
+    def argument_type(self) -> ScalarType | None:
+        return None if self.argument is None else self.argument.type  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A column computed from the measures before it, when read."""
+
+    name: str
+    expression: Expression
+    type: ScalarType
+
+
+@dataclass(frozen=True)
+class StateCall:
+    """One state over one argument; measures that need the same share it."""
+
+    state: State
+    argument: Expression | None
+
+
+@dataclass(frozen=True)
+class View:
+    """One declared view: data only. Engines are functions over it."""
+
+    name: str
+    stream: Stream
+    keys: tuple[Key, ...]
+    where: Expression | None
+    window: Window
+    outputs: tuple[Measure | Derived, ...]
+    states: tuple[StateCall, ...]
+
+    @functools.cached_property
+    def layout(self) -> Layout:
+        fields = tuple(field for call in self.states for field in call.state.fields)
+        return Layout(tuple(key.type.physical for key in self.keys), fields, self._merger())
+
+    def _slots(self) -> list[slice]:
+        """Where each state's fields stand in a row of raw states."""
+        slots, start = [], 0
+        for call in self.states:
+            slots.append(slice(start, start + len(call.state.fields)))
+            start = slots[-1].stop
+        return slots
+
+    def _merger(self) -> Callable[[States, States], States]:
+        parts = [(slot, call.state.merge) for slot, call in zip(self._slots(), self.states, strict=True)]
+
+        def merge(a: States, b: States) -> States:
+            merged: list[Raw] = []
+            for slot, merge_state in parts:
+                merged += merge_state(a[slot], b[slot])
+            return tuple(merged)
+
+        return merge
+
+    @functools.cached_property
+    def finish(self) -> Callable[[States], tuple[Any, ...]]:
+        """A function from a row of merged raw states to the values of `outputs`."""
+        slots = self._slots()
+        steps: list[tuple[str, Callable[..., Any], Sequence[slice] | None]] = []
+        for output in self.outputs:
+            if isinstance(output, Measure):
+                places = [slots[i] for i in output.states]
+                steps.append((output.name, output.aggregate.finish(output.argument_type), places))
+            else:
+                steps.append((output.name, output.expression.python(), None))
+
+        def finished(states: States) -> tuple[Any, ...]:
+            row: dict[str, Any] = {}
+            for name, compute, places in steps:
+                row[name] = compute(row) if places is None else compute(tuple(states[p] for p in places))
+            return tuple(row.values())
+
+        return finished
+
+    @functools.cached_property
+    def read_keys(self) -> Callable[[Sequence[Raw]], tuple[Any, ...]]:
+        """A function from raw keys to the values users see."""
+        readers = [reader(key.type) for key in self.keys]
+        return lambda raws: tuple(read(raw) for read, raw in zip(readers, raws, strict=True))
+
+
+def physical_of(expression: Expression) -> Physical:
+    """How the value of a scalar expression is kept in a partial before it is aggregated."""
+    physical: Physical = expression.type.physical  # type: ignore[attr-defined]
+    return physical

@@ -1,0 +1,55 @@
+"""A view's plan as a Catalyst query: events in, partials of all its levels out."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812 (the name everybody knows)
+from pyspark.sql.types import LongType, StructType
+
+from tarnbeck.plan import query
+from tarnbeck.plan.query import Query
+from tarnbeck.plan.view import View
+from tarnbeck.window.pane import Pane
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def partials(view: View, events: DataFrame) -> DataFrame:
+    """One row per (keys, level, pane) of the layout's columns; each level is grouped from the one below it."""
+    base = view.window.panes[0]
+    if query.calendar(base):
+        events = with_panes(events, base, "_time")
+    finest = _run(query.partials(view, "spark"), events)
+    levels = [finest]
+    for level, pane in enumerate(view.window.panes[1:], start=1):
+        below = with_panes(levels[-1], pane, "pane") if query.calendar(pane) else levels[-1]
+        levels.append(_run(query.regroup(view, level, "spark"), below))
+    columns = view.layout.arrow.names
+    numbered = [frame.withColumn("level", F.lit(i).cast("bigint")).select(*columns) for i, frame in enumerate(levels)]
+    return functools.reduce(lambda a, b: a.unionAll(b), numbered)
+
+
+def _run(steps: Query, frame: DataFrame) -> DataFrame:
+    if steps.where is not None:
+        frame = frame.where(steps.where)
+    chosen = frame.selectExpr(*(f"{sql} AS {name}" for name, sql in steps.select))
+    calls = [F.expr(sql).alias(name) for name, sql in steps.aggregate]
+    return chosen.groupBy(*steps.group).agg(*calls).selectExpr(*(f"{sql} AS {name}" for name, sql in steps.project))
+
+
+def with_panes(frame: DataFrame, pane: Pane, column: str) -> DataFrame:
+    """Adds the column `_pane`, a calendar's, by the same function that every other engine uses."""
+    schema = StructType([*frame.schema.fields]).add("_pane", LongType())
+
+    def add(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            moments = pc.cast(batch.column(column), pa.int64()).to_numpy(zero_copy_only=False)
+            yield batch.append_column("_pane", pa.array(pane.starts_of(moments)))
+
+    return frame.mapInArrow(add, schema)

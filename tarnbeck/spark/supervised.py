@@ -1,0 +1,136 @@
+"""One supervised Structured Streaming query: starts where the store says, hands over planned spans, starts again."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tarnbeck.errors import TarnbeckError
+from tarnbeck.log.settings import LogSettings
+from tarnbeck.spark import kafka
+from tarnbeck.spark.kafka import Starts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+
+
+class Moved(TarnbeckError):
+    """The store is not where this query reads from: start it again at the store's cuts."""
+
+
+class Ended(TarnbeckError):
+    """This query must end and not be started again, such as a writer whose role was taken over."""
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """The records of one planned span of every topic."""
+
+    records: DataFrame
+    starts: Mapping[str, Mapping[int, int]]
+    ends: Mapping[str, Mapping[int, int]]
+
+
+@dataclass(frozen=True)
+class Query:
+    """What to supervise: `starts` is asked at every start, because only the store knows the place."""
+
+    name: str
+    log: LogSettings
+    checkpoints: Path
+    trigger: str
+    most: int
+    starts: Callable[[], Starts]
+    handle: Callable[[MicroBatch], None]
+    failed: Callable[[BaseException], None]
+
+
+def run(spark: SparkSession, query: Query, stop: threading.Event) -> None:
+    """Runs the query until `stop` is set or it has ended for good; whatever else goes wrong is told and tried again."""
+    pause = FIRST_PAUSE
+    while not stop.is_set():
+        attempt = _Attempt(query, spark)
+        cause = attempt.run(stop)
+        if isinstance(cause, Ended):
+            query.failed(cause)
+            return
+        if cause is None or isinstance(cause, Moved):
+            logging.getLogger(__name__).info("%s starts again at the store's cuts", query.name)
+            pause = FIRST_PAUSE
+            continue
+        query.failed(cause)
+        pause = FIRST_PAUSE if attempt.handled else min(pause * 2, LONGEST_PAUSE)
+        stop.wait(pause)
+
+
+class _Attempt:
+    """One run of the query, with a checkpoint folder of its own: Spark ignores startingOffsets in a used one."""
+
+    def __init__(self, query: Query, spark: SparkSession) -> None:
+        self.query, self.spark = query, spark
+        self.checkpoint = query.checkpoints / f"{query.name}-{uuid.uuid4().hex[:12]}"
+        self.cause: BaseException | None = None
+        self.handled = 0
+        self.starts: Starts = {}
+
+    def run(self, stop: threading.Event) -> BaseException | None:
+        """The reason why it ended; None when there is none but `stop`."""
+        try:
+            self.starts = self.query.starts()
+            if not any(self.starts.values()):
+                stop.wait(1)
+                return None
+            self._await(self._start(), stop)
+        except Exception as error:  # the supervisor decides what to do with every kind of failure
+            return self.cause or error
+        finally:
+            shutil.rmtree(self.checkpoint, ignore_errors=True)
+        return self.cause
+
+    def _start(self) -> StreamingQuery:
+        records = kafka.live(self.spark, self.query.log, self.starts, most=self.query.most)
+        writer = records.select("topic", "partition", "offset", "timestamp", "key", "value").writeStream
+        return (
+            writer.queryName(self.query.name)
+            .foreachBatch(self._batch)
+            .option("checkpointLocation", str(self.checkpoint))
+            .trigger(processingTime=self.query.trigger)
+            .start()
+        )
+
+    def _await(self, running: StreamingQuery, stop: threading.Event) -> None:
+        done = threading.Event()
+
+        def end_on_stop() -> None:
+            while not done.is_set():
+                if stop.wait(0.2):
+                    running.stop()
+                    return
+
+        watcher = threading.Thread(target=end_on_stop, name=f"{self.query.name}-stop", daemon=True)
+        watcher.start()
+        try:
+            running.awaitTermination()
+        finally:
+            done.set()
+            watcher.join()
+
+    def _batch(self, records: DataFrame, number: int) -> None:
+        try:
+            ends = kafka.planned(self.checkpoint, number)
+            self.query.handle(MicroBatch(records, self.starts, ends))
+            self.starts = ends
+            self.handled += 1
+        except BaseException as error:
+            # Spark gives back a text of what was raised here; the supervisor needs the thing itself.
+            self.cause = error
+            raise

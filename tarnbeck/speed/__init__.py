@@ -1,0 +1,1 @@
+"""The speed layer: the newest events, from the log into open epochs."""

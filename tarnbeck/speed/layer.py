@@ -1,0 +1,132 @@
+"""The speed layer: micro-batches of the log become partials, committed with their cut, view by view."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from tarnbeck.cut import Cut
+from tarnbeck.log import topics
+from tarnbeck.log.settings import LogSettings
+from tarnbeck.schema.stream import Stream
+from tarnbeck.spark import supervised
+from tarnbeck.spark.kafka import Starts
+from tarnbeck.spark.supervised import Ended, MicroBatch, Moved
+from tarnbeck.speed import kernel
+from tarnbeck.speed.kernel import Feed
+from tarnbeck.store.definitions import stream_of, view_of
+from tarnbeck.store.protocol import SPEED, Contribution, Fenced, Store
+from tarnbeck.store.state import StreamState, VersionState
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TRIGGER = "100 milliseconds"
+MOST = 1_000_000
+"""Offsets of one micro-batch at the most: a backlog is taken in steps that a worker's memory holds."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What one micro-batch did, told to whoever shows the status."""
+
+    records: int
+    versions: int
+
+
+def run(
+    spark: SparkSession,
+    log: LogSettings,
+    store: Store,
+    folder: Path,
+    stop: threading.Event,
+    *,
+    told: Callable[[Progress], None],
+    failed: Callable[[BaseException], None],
+    most: int = MOST,
+) -> None:
+    """Feeds every version until told to stop, or until another speed layer takes over."""
+    layer = _Speed(log, store, store.take_token(SPEED), told)
+    query = supervised.Query(
+        "speed", log, folder / "checkpoints", TRIGGER, most, starts=layer.starts, handle=layer.handle, failed=failed
+    )
+    supervised.run(spark, query, stop)
+
+
+class _Speed:
+    def __init__(self, log: LogSettings, store: Store, token: int, told: Callable[[Progress], None]) -> None:
+        self.log, self.store, self.token, self.told = log, store, token, told
+        self.left_out: frozenset[int] = frozenset()
+
+    def starts(self) -> Starts:
+        """The lowest cut of the fed versions of each stream; a version that the log no longer reaches is left out."""
+        streams = self.store.streams()
+        left_out: set[int] = set()
+        starts: dict[str, dict[int, int]] = {}
+        for name, state in streams.items():
+            stream = stream_of(state)
+            first = topics.beginning(self.log, stream.topic)
+            fed = self.store.fed(name)
+            left_out |= {version.id for version in fed if not version.cut.covers(first)}
+            cuts = [version.cut for version in fed if version.id not in left_out]
+            if cuts:
+                low = functools.reduce(Cut.meet, cuts)
+                starts[stream.topic] = {p: low[p] for p in range(stream.partitions)}
+        self.left_out = frozenset(left_out)
+        return starts
+
+    def handle(self, batch: MicroBatch) -> None:
+        """One micro-batch: compute every fed version from its own cut, commit all in one transaction."""
+        streams = self.store.streams()
+        fed = [version for version in self.store.fed() if version.id not in self.left_out]
+        spans = {name: _span(state, batch) for name, state in streams.items() if stream_of(state).topic in batch.ends}
+        behind = [v.view for v in fed if v.stream not in spans or not v.cut.covers(spans[v.stream][0])]
+        if behind:
+            raise Moved(f"speed: {', '.join(behind)} must be fed from further back")
+        partials = self._compute(batch, fed, streams)
+        contributions = []
+        for version in fed:
+            view = view_of(version, streams)
+            tables = partials.get(version.id, [])
+            partial = pa.concat_tables(tables) if tables else view.layout.arrow.empty_table()
+            end = spans[version.stream][1]
+            contributions.append(Contribution(version.id, version.cut, end, view.layout, partial))
+        try:
+            committed = self.store.commit(self.token, contributions)
+        except Fenced as fenced:
+            raise Ended(str(fenced)) from fenced
+        records = sum(start.span_to(end).events for start, end in spans.values())
+        self.told(Progress(records, len(committed.done)))
+        if committed.refused:
+            raise Moved(f"speed: {len(committed.refused)} versions moved meanwhile")
+
+    def _compute(
+        self, batch: MicroBatch, fed: list[VersionState], streams: Mapping[str, StreamState]
+    ) -> dict[int, list[pa.Table]]:
+        feeds: dict[str, Feed] = {}
+        for name, state in streams.items():
+            works = tuple(kernel.work(v.id, v.cut, view_of(v, streams)) for v in fed if v.stream == name)
+            stream: Stream = stream_of(state)
+            if works:
+                feeds[stream.topic] = Feed(stream, works)
+
+        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return kernel.run(feeds, batches)
+
+        found: dict[int, list[pa.Table]] = {}
+        for row in batch.records.mapInArrow(run, from_arrow_schema(kernel.OUTPUT)).collect():
+            found.setdefault(row["version"], []).append(kernel.unpack(bytes(row["partial"])))
+        return found
+
+
+def _span(state: StreamState, batch: MicroBatch) -> tuple[Cut, Cut]:
+    topic = stream_of(state).topic
+    start = Cut.of(state.origin.topic, batch.starts.get(topic, {}))
+    return start, start.advance(Cut.of(state.origin.topic, batch.ends[topic]))
