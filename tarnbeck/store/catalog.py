@@ -1,0 +1,148 @@
+"""The catalog in SQLite: its tables, and reading them into plain data."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from functools import lru_cache
+
+from tarnbeck.cut import Cut
+from tarnbeck.errors import StoreError
+from tarnbeck.schema.types import Physical
+from tarnbeck.store import rules
+from tarnbeck.store.state import Catalog, Epoch, Feeder, Generation, Hole, Intent, StreamState, VersionState
+
+FORMAT = 1
+"""What the tables look like; a store of a newer format is refused."""
+
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE ids (kind TEXT PRIMARY KEY, highest INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE tokens (role TEXT PRIMARY KEY, token INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE streams (
+    name TEXT PRIMARY KEY, definition TEXT NOT NULL, topic TEXT NOT NULL, origin TEXT NOT NULL, lake TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE intents (
+    id INTEGER PRIMARY KEY, stream TEXT NOT NULL UNIQUE REFERENCES streams (name), token INTEGER NOT NULL,
+    start TEXT NOT NULL, stop TEXT NOT NULL
+) STRICT;
+CREATE TABLE holes (
+    stream TEXT NOT NULL REFERENCES streams (name), start TEXT NOT NULL, stop TEXT NOT NULL, reason TEXT NOT NULL,
+    accepted INTEGER NOT NULL
+) STRICT;
+CREATE TABLE versions (
+    id INTEGER PRIMARY KEY, view TEXT NOT NULL, stream TEXT NOT NULL REFERENCES streams (name),
+    definition TEXT NOT NULL, hash TEXT NOT NULL, keys TEXT NOT NULL, states TEXT NOT NULL, feeder TEXT NOT NULL,
+    cut TEXT NOT NULL, generation INTEGER, generation_cut TEXT
+) STRICT;
+CREATE TABLE aliases (
+    view TEXT PRIMARY KEY, version INTEGER NOT NULL REFERENCES versions (id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE epochs (
+    id INTEGER PRIMARY KEY, version INTEGER NOT NULL REFERENCES versions (id) ON DELETE CASCADE, start TEXT NOT NULL,
+    stop TEXT
+) STRICT;
+CREATE INDEX epochs_of_version ON epochs (version);
+CREATE TABLE generations (
+    id INTEGER PRIMARY KEY, version INTEGER NOT NULL, stage TEXT NOT NULL, lease INTEGER NOT NULL
+) STRICT;
+CREATE TABLE garbage_epochs (
+    epoch INTEGER PRIMARY KEY, version INTEGER NOT NULL
+) STRICT;
+CREATE TABLE garbage_versions (version INTEGER PRIMARY KEY) STRICT;
+"""
+
+_HIGHEST = {
+    "version": "SELECT max(id) FROM versions",
+    "epoch": "SELECT max(id) FROM epochs",
+    "generation": "SELECT max(id) FROM generations",
+    "intent": "SELECT max(id) FROM intents",
+}
+
+
+def create(con: sqlite3.Connection) -> None:
+    """Make the tables of a new store, or refuse one that a newer tarnbeck made."""
+    if con.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").fetchone() is None:
+        for statement in TABLES.split(";\n"):
+            if statement.strip():
+                con.execute(statement)
+        con.execute("INSERT INTO meta VALUES ('format', ?)", (str(FORMAT),))
+        return
+    (found,) = con.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
+    if int(found) != FORMAT:
+        raise StoreError(
+            f"store: its format is {found}, this tarnbeck knows {FORMAT}\n"
+            "  use the tarnbeck that made it, or another folder (the log and the lake can fill a new one)"
+        )
+
+
+def new_id(con: sqlite3.Connection, kind: str) -> int:
+    """The next id of a kind, by the rule that none is used twice."""
+    (present,) = con.execute(_HIGHEST[kind]).fetchone()
+    ever = con.execute("SELECT highest FROM ids WHERE kind = ?", (kind,)).fetchone()
+    found = rules.fresh_id(ever[0] if ever else 0, present or 0)
+    con.execute("REPLACE INTO ids VALUES (?, ?)", (kind, found))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def cut_of(text: str) -> Cut:
+    return Cut.from_json(text)
+
+
+@lru_cache(maxsize=1024)
+def physicals_of(text: str) -> tuple[Physical, ...]:
+    return tuple(Physical[name] for name in text.split())
+
+
+def physicals_text(physicals: tuple[Physical, ...]) -> str:
+    return " ".join(physical.name for physical in physicals)
+
+
+def load(con: sqlite3.Connection) -> Catalog:
+    """All of the catalog as the connection's transaction sees it."""
+    streams = _streams(con)
+    epochs: dict[int, list[Epoch]] = defaultdict(list)
+    for epoch, version, start, stop in con.execute("SELECT id, version, start, stop FROM epochs ORDER BY id"):
+        epochs[version].append(Epoch(epoch, cut_of(start), None if stop is None else cut_of(stop)))
+    versions = {
+        row[0]: VersionState(
+            id=row[0],
+            view=row[1],
+            stream=row[2],
+            definition=row[3],
+            hash=row[4],
+            keys=physicals_of(row[5]),
+            states=physicals_of(row[6]),
+            feeder=Feeder(row[7]),
+            origin=streams[row[2]].origin,
+            cut=cut_of(row[8]),
+            generation=None if row[9] is None else Generation(row[9], cut_of(row[10])),
+            epochs=tuple(epochs[row[0]]),
+        )
+        for row in con.execute(
+            "SELECT id, view, stream, definition, hash, keys, states, feeder, cut, generation, generation_cut "
+            "FROM versions ORDER BY id"
+        )
+    }
+    return Catalog(streams, versions, dict(con.execute("SELECT view, version FROM aliases ORDER BY view").fetchall()))
+
+
+def _streams(con: sqlite3.Connection) -> dict[str, StreamState]:
+    intents = {
+        row[1]: Intent(row[0], row[1], row[2], cut_of(row[3]), cut_of(row[4]))
+        for row in con.execute("SELECT id, stream, token, start, stop FROM intents")
+    }
+    holes: dict[str, list[Hole]] = defaultdict(list)
+    for row in con.execute("SELECT stream, start, stop, reason, accepted FROM holes ORDER BY rowid"):
+        holes[row[0]].append(Hole(row[0], cut_of(row[1]), cut_of(row[2]), row[3], row[4]))
+    return {
+        row[0]: StreamState(
+            row[0], row[1], row[2], cut_of(row[3]), cut_of(row[4]), intents.get(row[0]), tuple(holes[row[0]])
+        )
+        for row in con.execute("SELECT name, definition, topic, origin, lake FROM streams")
+    }
+
+
+def open_epoch(con: sqlite3.Connection, version: int, start: Cut) -> None:
+    con.execute("INSERT INTO epochs VALUES (?, ?, ?, NULL)", (new_id(con, "epoch"), version, start.to_json()))

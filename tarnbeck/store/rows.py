@@ -1,0 +1,304 @@
+"""Rows of partials in SQLite: from Arrow, merged into a table as absolute states, and read back unchanged."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tarnbeck.algebra.state import Raw
+from tarnbeck.errors import StoreError
+from tarnbeck.plan.layout import Layout
+from tarnbeck.schema.types import Physical
+from tarnbeck.store import keys
+
+Place = tuple[int, bytes, int]
+"""Level, encoded key, pane: where a row stands inside its part."""
+
+GENERATION = "rows"
+"""The table of a generation's file."""
+WHOLE = 0
+"""The part under which a generation keeps its rows; in an epochs' table the part is the epoch's id."""
+_LOOKUPS = 300
+_BLOCK = 1000
+_MOST = 1 << 63
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How many key and state columns a table has, and of which form: all that its SQL depends on."""
+
+    keys: tuple[Physical, ...]
+    states: tuple[Physical, ...]
+
+
+@dataclass(frozen=True)
+class Statements:
+    """The SQL of one table; names are made of numbers only, never of what a user wrote."""
+
+    create: str
+    write: str
+    lookup: str
+    columns: str
+
+
+@lru_cache(maxsize=4096)
+def statements(table: str, shape: Shape) -> Statements:
+    ks = [f"k{i}" for i in range(len(shape.keys))]
+    ss = [f"s{i}" for i in range(len(shape.states))]
+    names = ["part", "level", "key", "pane", *ks, *ss]
+    # STRICT with ANY: no column affinity may turn "123" into 123 or 1.0 into 1.
+    typed = ["part INTEGER", "level INTEGER", "key BLOB", "pane INTEGER", *(f"{name} ANY" for name in ks + ss)]
+    update = ", ".join(f"{name} = excluded.{name}" for name in ss) or "part = part"
+    found = ", ".join(["w.i", *(f"t.{name}" for name in ss)])
+    return Statements(
+        create=f"CREATE TABLE {table} ({', '.join(typed)}, PRIMARY KEY (part, level, key, pane)) STRICT, WITHOUT ROWID",
+        write=f"INSERT INTO {table} VALUES ({', '.join('?' * len(names))}) "  # noqa: S608
+        f"ON CONFLICT DO UPDATE SET {update}",
+        lookup=f"WITH wanted (i, level, key, pane) AS (VALUES {{}}) SELECT {found} FROM wanted AS w "  # noqa: S608
+        f"CROSS JOIN {table} AS t ON t.part = ? AND t.level = w.level AND t.key = w.key AND t.pane = w.pane",
+        columns=", ".join([*ks, "level", "pane", *ss]),
+    )
+
+
+def table_of(version: int) -> str:
+    """The table that holds the rows of a version's epochs."""
+    return f"epoch_rows_{version:d}"
+
+
+def _plain(column: pa.ChunkedArray, physical: Physical) -> list[Raw]:
+    """A column's values as Python values; integers without nulls take the fast way through numpy."""
+    if column.null_count or physical not in _NUMPY:
+        values: list[Any] = column.to_pylist()
+        return [None if v is None else int(v) for v in values] if physical is Physical.WIDE else values
+    return _NUMPY[physical](column)
+
+
+def _wide_values(column: pa.ChunkedArray) -> list[Raw]:
+    """Decimals as integers: when the upper half only repeats the sign, the lower 64 bits are the number."""
+    found: list[Raw] = []
+    for piece in column.chunks:
+        halves = np.frombuffer(piece.buffers()[1], dtype=np.int64)[2 * piece.offset : 2 * (piece.offset + len(piece))]
+        low, high = halves[0::2], halves[1::2]
+        if bool((low >> 63 == high).all()):
+            found.extend(low.tolist())
+        else:
+            found.extend(int(value) for value in piece.to_pylist())
+    return found
+
+
+_NUMPY: dict[Physical, Callable[[pa.ChunkedArray], list[Raw]]] = {
+    Physical.INT: lambda column: column.to_numpy().tolist(),
+    Physical.REAL: lambda column: column.to_numpy().tolist(),
+    Physical.WIDE: _wide_values,
+}
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A partial ready to be merged: states by place, and the readable keys behind each encoded key."""
+
+    states: dict[Place, tuple[Raw, ...]]
+    keys: dict[bytes, tuple[Raw, ...]]
+
+
+def from_arrow(table: pa.Table, layout: Layout) -> Partial:
+    """Take a partial apart and merge the rows that share a place, as those of several tasks do."""
+    if not table.schema.equals(layout.arrow):
+        raise StoreError(
+            "store: a partial does not have the columns of its layout\n"
+            f"  expected: {_columns(layout.arrow)}\n  found: {_columns(table.schema)}"
+        )
+    columns = [
+        _plain(table.column(f"{kind}{i}"), physical)
+        for kind, physicals in (("k", layout.keys), ("s", layout.states))
+        for i, physical in enumerate(physicals)
+    ]
+    depth = len(layout.keys)
+    key_rows: list[Any] = list(zip(*columns[:depth], strict=True)) if depth else [()] * table.num_rows
+    encoded = [keys.encode(values, layout.keys) for values in key_rows]
+    level, pane = (_plain(table.column(name), Physical.INT) for name in ("level", "pane"))
+    places: list[Any] = list(zip(level, encoded, pane, strict=True))
+    rows: list[Any] = list(zip(*columns[depth:], strict=True)) if layout.states else [()] * table.num_rows
+    states: dict[Place, tuple[Raw, ...]] = dict(zip(places, rows, strict=True))
+    if len(states) < len(places):
+        states = _fold(places, rows, layout)
+    return Partial(states, dict(zip(encoded, key_rows, strict=True)))
+
+
+def _columns(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema)
+
+
+def _fold(places: list[Place], rows: list[tuple[Raw, ...]], layout: Layout) -> dict[Place, tuple[Raw, ...]]:
+    states: dict[Place, tuple[Raw, ...]] = {}
+    for place, row in zip(places, rows, strict=True):
+        old = states.get(place)
+        states[place] = row if old is None else layout.merge(old, row)
+    return states
+
+
+def merge_into(con: sqlite3.Connection, table: str, part: int, layout: Layout, partial: Partial) -> None:
+    """Read the states that the partial touches, merge, and write them back as absolute rows."""
+    if not partial.states:
+        return
+    sql = statements(table, Shape(layout.keys, layout.states))
+    merge, merged = layout.merge, dict(partial.states)
+    # In the table's own order each page is visited once.
+    places = sorted(merged)
+    for place, old in _existing(con, sql, part, places, layout.states):
+        merged[place] = merge(old, merged[place])
+    states = _stored([merged[place] for place in places], layout.states)
+    readable = dict(zip(partial.keys, _stored(list(partial.keys.values()), layout.keys), strict=True))
+    con.executemany(
+        sql.write, [(part, *place, *readable[place[1]], *row) for place, row in zip(places, states, strict=True)]
+    )
+
+
+def _existing(
+    con: sqlite3.Connection, sql: Statements, part: int, places: list[Place], physicals: tuple[Physical, ...]
+) -> Iterator[tuple[Place, tuple[Raw, ...]]]:
+    """The rows there are at these places, told by their number: making keys anew would cost more than the search."""
+    for first in range(0, len(places), _LOOKUPS):
+        wanted = places[first : first + _LOOKUPS]
+        query = sql.lookup.format(",".join([f"({i},?,?,?)" for i in range(len(wanted))]))
+        found = con.execute(query, [*chain.from_iterable(wanted), part]).fetchall()
+        for row in _restored(found, physicals, 1):
+            yield wanted[row[0]], row[1:]
+
+
+def _stored(rows: list[tuple[Raw, ...]], physicals: tuple[Physical, ...]) -> list[tuple[Raw, ...]]:
+    """Rows as SQLite can hold them: integers above 64 bits as digits, NaN (it would become null) as text."""
+    if not rows or not any(physical in _TO_SQL for physical in physicals):
+        return rows
+    columns: list[Any] = list(zip(*rows, strict=True))
+    changed = False
+    for i, physical in enumerate(physicals):
+        if physical in _TO_SQL and not _FITS[physical](columns[i]):
+            columns[i] = [_TO_SQL[physical](value) for value in columns[i]]
+            changed = True
+    return list(zip(*columns, strict=True)) if changed else rows
+
+
+def _wide_fits(column: Sequence[Any]) -> bool:
+    present = column if None not in column else [value for value in column if value is not None]
+    return not present or (max(present) < _MOST and min(present) >= -_MOST)
+
+
+def _real_fits(column: Sequence[Any]) -> bool:
+    """A sum is NaN if any of its terms is; infinities of both signs are looked at again one by one."""
+    total = sum(column if None not in column else (value for value in column if value is not None))
+    return bool(total == total)
+
+
+def _wide_to_sql(value: Any) -> Raw:
+    return value if value is None or -_MOST <= value < _MOST else str(value)
+
+
+def _real_to_sql(value: Any) -> Raw:
+    return value if value == value else "nan"
+
+
+_FITS: dict[Physical, Callable[[Sequence[Any]], bool]] = {Physical.WIDE: _wide_fits, Physical.REAL: _real_fits}
+_TO_SQL: dict[Physical, Callable[[Any], Raw]] = {Physical.WIDE: _wide_to_sql, Physical.REAL: _real_to_sql}
+_FROM_TEXT: dict[Physical, Callable[[str], Raw]] = {Physical.WIDE: int, Physical.REAL: float}
+
+
+def _restored(rows: list[Any], physicals: tuple[Physical, ...], skip: int = 0) -> list[Any]:
+    """Undo `_stored` on rows whose columns from `skip` on have these forms."""
+    if not rows:
+        return rows
+    texts = [(skip + i, _FROM_TEXT[physical]) for i, physical in enumerate(physicals) if physical in _FROM_TEXT]
+    if not texts:
+        return rows
+    columns, changed = list(zip(*rows, strict=True)), False
+    for i, back in texts:
+        if str in set(map(type, columns[i])):
+            columns[i] = tuple(back(value) if type(value) is str else value for value in columns[i])
+            changed = True
+    return list(zip(*columns, strict=True)) if changed else rows
+
+
+def stored_value(value: Raw, physical: Physical) -> Raw:
+    """One value as the store keeps it, to compare a column with."""
+    return _stored([(value,)], (physical,))[0][0]
+
+
+def select(
+    con: sqlite3.Connection,
+    table: str,
+    part: int,
+    shape: Shape,
+    level: int,
+    key: tuple[Raw, ...],
+    where: Mapping[int, Raw],
+    panes: tuple[int | None, int | None],
+) -> sqlite3.Cursor:
+    """A cursor over the rows of one part; `fetch` reads them."""
+    query, values = _query(table, shape, part, level, key, where, panes)
+    return con.execute(query, values)
+
+
+def fetch(cursor: sqlite3.Cursor, shape: Shape) -> Iterator[tuple[Raw, ...]]:
+    """Keys, level, pane and states of each row; fails, rather than ends, when the cursor was closed meanwhile."""
+    physicals = (*shape.keys, Physical.INT, Physical.INT, *shape.states)
+    while block := cursor.fetchmany(_BLOCK):
+        yield from _restored(block, physicals)
+
+
+def _query(
+    table: str,
+    shape: Shape,
+    part: int,
+    level: int,
+    key: tuple[Raw, ...],
+    where: Mapping[int, Raw],
+    panes: tuple[int | None, int | None],
+) -> tuple[str, Sequence[Raw]]:
+    """The SQL of a read and its values, in the order of the question marks."""
+    scope: list[Raw] = [part, level]
+    bounds: list[Raw] = []
+    if key or not shape.keys:
+        encoded = keys.encode(key, shape.keys[: len(key)])
+        bounds = [encoded] if len(key) == len(shape.keys) else [encoded, keys.after(encoded)]
+    places = tuple(sorted(where))
+    others = [*panes, *(stored_value(where[place], shape.keys[place]) for place in places)]
+    values = [*scope, *bounds, *(value for value in others[:2] if value is not None), *others[2:]]
+    given = panes[0] is not None, panes[1] is not None
+    if any(given) and len(bounds) != 1:
+        values = [*scope, *bounds, *scope, *bounds[1:], *values]
+    return _select(table, shape, len(bounds), given, places), values
+
+
+@lru_cache(maxsize=1024)
+def _select(table: str, shape: Shape, bounds: int, panes: tuple[bool, bool], places: tuple[int, ...]) -> str:
+    tests = ["t.part = ?", "t.level = ?", *_KEY_TESTS[bounds]]
+    tests += [test for test, given in zip(("t.pane >= ?", "t.pane < ?"), panes, strict=True) if given]
+    tests += [f"t.k{place:d} IS ?" for place in places]
+    columns, condition = statements(table, shape).columns, " AND ".join(tests)
+    if any(panes) and bounds != 1:
+        return _by_key(table, columns, condition, bool(bounds))
+    return f"SELECT {columns} FROM {table} AS t WHERE {condition}"  # noqa: S608
+
+
+_KEY_TESTS: tuple[tuple[str, ...], ...] = ((), ("t.key = ?",), ("t.key >= ?", "t.key < ?"))
+"""How keys are compared when there is no bound, the whole key, or the first and last of a range."""
+
+
+def _by_key(table: str, columns: str, condition: str, bounded: bool) -> str:
+    """Go from key to key and seek the panes of each: a range of panes over all keys never reads whole histories."""
+    named = ", ".join(f"t.{name}" for name in columns.split(", "))
+    first = "t.key >= ? AND t.key < ?" if bounded else "TRUE"
+    following = "t.key < ?" if bounded else "TRUE"
+    seek = f"SELECT min(t.key) FROM {table} AS t WHERE t.part = ? AND t.level = ? AND"  # noqa: S608
+    return (
+        f"WITH RECURSIVE each (key) AS ({seek} {first} UNION ALL "  # noqa: S608
+        f"SELECT ({seek} t.key > each.key AND {following}) FROM each WHERE each.key IS NOT NULL) "
+        f"SELECT {named} FROM each CROSS JOIN {table} AS t ON t.key = each.key AND {condition}"
+    )

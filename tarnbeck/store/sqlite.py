@@ -1,0 +1,333 @@
+"""The embedded store: one SQLite catalog with the epochs' rows, and a file for each generation."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from tarnbeck.cut import Cut
+from tarnbeck.errors import StoreError, unknown
+from tarnbeck.plan.layout import Layout
+from tarnbeck.store import catalog, garbage, publish, rows, rules
+from tarnbeck.store.connection import Readers, Writer
+from tarnbeck.store.generation import LEASE_US, Files, SQLiteBuilding
+from tarnbeck.store.protocol import (
+    LAKE,
+    SPEED,
+    Building,
+    Collected,
+    Committed,
+    Contribution,
+    Fenced,
+    Published,
+    Refused,
+    Switched,
+)
+from tarnbeck.store.snapshot import SQLiteSnapshot, snapshot
+from tarnbeck.store.state import Catalog, Feeder, Intent, Stage, StreamState, VersionState
+
+
+class SQLiteStore:
+    """A store in a folder, for any number of threads and processes of one machine.
+
+    Readers never block the writer, nor it them. Snapshots pin generations by holding their files open. `clock` gives
+    UTC microseconds.
+    """
+
+    def __init__(self, folder: Path, clock: Callable[[], int]) -> None:
+        self._files = Files(folder / "generations")
+        self._files.folder.mkdir(parents=True, exist_ok=True)
+        self._clock = clock
+        path = folder / "catalog.db"
+        self._writer = Writer(path)
+        with self._writer.transaction() as con:
+            catalog.create(con)
+        self._readers = Readers(path, self._files.folder)
+
+    def close(self) -> None:
+        self._readers.close()
+        self._writer.close()
+
+    def register_stream(self, name: str, definition: str, topic: str, origin: Cut, end: Cut) -> StreamState:
+        """Record a stream; its origin only once. Refuses another topic id, and a log that ends below a stored cut."""
+        with self._writer.transaction() as con:
+            found = catalog.load(con)
+            known = found.streams.get(name)
+            if known is not None:
+                _same_log(known, end, found)
+            first = rules.origin_of(known.origin if known else None, origin)
+            lake = known.lake_cut if known else first
+            con.execute(
+                "INSERT INTO streams VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+                "definition = excluded.definition, topic = excluded.topic, origin = excluded.origin",
+                (name, definition, topic, first.to_json(), lake.to_json()),
+            )
+            return catalog.load(con).streams[name]
+
+    def streams(self) -> Mapping[str, StreamState]:
+        return self._readers.catalog().streams
+
+    def versions(self) -> Mapping[int, VersionState]:
+        return self._readers.catalog().versions
+
+    def aliases(self) -> Mapping[str, int]:
+        return self._readers.catalog().aliases
+
+    def add_view(
+        self, view: str, stream: str, definition: str, fingerprint: str, layout: Layout, feeder: Feeder = Feeder.LIVE
+    ) -> VersionState:
+        """Add a version of a view; the first one becomes its alias."""
+        with self._writer.transaction() as con:
+            found = catalog.load(con)
+            origin = _stream(found, stream).origin
+            cut = rules.start_of(origin, [version.cut for version in _fed(found, stream)], feeder)
+            version = catalog.new_id(con, "version")
+            forms = catalog.physicals_text(layout.keys), catalog.physicals_text(layout.states)
+            con.execute(
+                "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
+                (version, view, stream, definition, fingerprint, *forms, feeder.value, cut.to_json()),
+            )
+            con.execute(rows.statements(rows.table_of(version), rows.Shape(layout.keys, layout.states)).create)
+            con.execute("INSERT INTO aliases VALUES (?, ?) ON CONFLICT DO NOTHING", (view, version))
+            catalog.open_epoch(con, version, cut)
+            return catalog.load(con).versions[version]
+
+    def drop_version(self, version: int) -> None:
+        """Drop a version that does not answer for its view."""
+        with self._writer.transaction() as con:
+            found = catalog.load(con)
+            if found.aliases.get(_version(found, version).view) == version:
+                raise StoreError(
+                    f"store: version {version} answers for view '{found.versions[version].view}' and can't be dropped\n"
+                    "  switch to another version first, or drop the view"
+                )
+            publish.drop_version(con, version)
+
+    def drop_view(self, view: str) -> None:
+        with self._writer.transaction() as con:
+            found = catalog.load(con)
+            if view not in found.aliases:
+                raise StoreError(unknown("store", "view", view, found.aliases, "the store"))
+            con.execute("DELETE FROM aliases WHERE view = ?", (view,))
+            for version in found.versions.values():
+                if version.view == view:
+                    publish.drop_version(con, version.id)
+
+    def switch(self, targets: Mapping[str, int]) -> Switched | Refused:
+        """Let other versions answer, all of them or none."""
+        with self._writer.transaction() as con:
+            found = catalog.load(con)
+            for view, target in targets.items():
+                version, live = found.versions.get(target), found.aliases.get(view)
+                if version is None or version.view != view or live is None:
+                    return Refused("gone", view)
+                if not rules.may_switch(version, found.versions[live]):
+                    return Refused("behind" if rules.answerable(version) else "building", view)
+            con.executemany("UPDATE aliases SET version = ? WHERE view = ?", [(v, k) for k, v in targets.items()])
+            return Switched({**found.aliases, **targets})
+
+    def hand_over(self, version: int) -> bool:
+        """Give a replayed version to the live query, unless it is behind."""
+        with self._writer.transaction() as con:
+            found = catalog.load(con)
+            given = found.versions.get(version)
+            if given is None:
+                return False
+            if given.feeder is Feeder.REPLAY:
+                fed = [other.cut for other in _fed(found, given.stream)]
+                if not rules.may_hand_over(given.cut, fed):
+                    return False
+                con.execute("UPDATE versions SET feeder = ? WHERE id = ?", (Feeder.LIVE.value, version))
+            return True
+
+    def hand_back(self, version: int) -> None:
+        """Give a version to a replay writer."""
+        with self._writer.transaction() as con:
+            con.execute("UPDATE versions SET feeder = ? WHERE id = ?", (Feeder.REPLAY.value, version))
+
+    def take_token(self, role: str) -> int:
+        """Become the one writer of a role; all earlier ones are fenced."""
+        with self._writer.transaction() as con:
+            query = "INSERT INTO tokens VALUES (?, 1) ON CONFLICT DO UPDATE SET token = token + 1 RETURNING token"
+            ((token,),) = con.execute(query, (role,)).fetchall()
+            return int(token)
+
+    def check_token(self, role: str, token: int) -> None:
+        """Raise Fenced when another writer took over."""
+        with self._writer.transaction() as con:
+            _check_token(con, role, token)
+
+    def fed(self, stream: str | None = None) -> tuple[VersionState, ...]:
+        """The versions that the live query feeds."""
+        return _fed(self._readers.catalog(), stream)
+
+    def commit(self, token: int | None, contributions: Sequence[Contribution]) -> Committed:
+        """Merge a micro-batch and advance cuts, each version for itself; a replay writer has no token."""
+        partials = [rows.from_arrow(given.partial, given.layout) for given in contributions]
+        with self._writer.transaction(synced=False) as con:
+            if token is not None:
+                _check_token(con, SPEED, token)
+            versions = catalog.load(con).versions
+            found = [versions.get(given.version) for given in contributions]
+            fits = rules.fitting(
+                [
+                    version is not None and not rules.moved(version.cut, given.start)
+                    for version, given in zip(found, contributions, strict=True)
+                ]
+            )
+            done = []
+            for version, given, partial, fit in zip(found, contributions, partials, fits, strict=True):
+                if version is not None and fit and _take(con, version, given, partial):
+                    done.append(version.id)
+        gone = tuple(given.version for version, given in zip(found, contributions, strict=True) if version is None)
+        refused = tuple(given.version for given in contributions if given.version not in {*done, *gone})
+        return Committed(tuple(done), refused, gone)
+
+    def roll(self, version: int) -> Cut | None:
+        """Close the open epoch at the view's cut and open the next; None when the version is gone."""
+        with self._writer.transaction() as con:
+            found = catalog.load(con).versions.get(version)
+            if found is None:
+                return None
+            epoch = rules.open_epoch(found)
+            if epoch is not None and rules.must_roll(epoch, found.cut):
+                con.execute("UPDATE epochs SET stop = ? WHERE id = ?", (found.cut.to_json(), epoch.id))
+                catalog.open_epoch(con, version, found.cut)
+            return found.cut
+
+    def begin_generation(self, version: int, layout: Layout, cut: Cut, base: int | None) -> Building | Refused:
+        """Start writing a generation that ends at `cut`, empty or with the rows of its base."""
+        with self._writer.transaction() as con:
+            if version not in catalog.load(con).versions:
+                return Refused("gone")
+            generation = catalog.new_id(con, "generation")
+            con.execute(
+                "INSERT INTO generations VALUES (?, ?, ?, ?)",
+                (generation, version, Stage.BUILDING.value, self._clock() + LEASE_US),
+            )
+        try:
+            return SQLiteBuilding(self._writer, self._files, self._clock, layout, generation, version, cut, base)
+        except FileNotFoundError:
+            return Refused("base")
+
+    def publish(self, building: Building, leap: bool) -> Published | Refused:
+        with self._writer.transaction() as con:
+            return publish.publish(con, building, leap)
+
+    def lake_cut(self, stream: str) -> Cut:
+        return _stream(self._readers.catalog(), stream).lake_cut
+
+    def open_intent(self, token: int, stream: str, start: Cut, end: Cut) -> Intent | None:
+        """Record what the lake is about to hold; None when the lake's cut is another or an intent is still open."""
+        with self._writer.transaction() as con:
+            _check_token(con, LAKE, token)
+            state = _stream(catalog.load(con), stream)
+            if not rules.may_open(state.lake_cut, start, state.intent):
+                return None
+            intent = Intent(catalog.new_id(con, "intent"), stream, token, start, end)
+            con.execute(
+                "REPLACE INTO intents VALUES (?, ?, ?, ?, ?)",
+                (intent.id, stream, token, start.to_json(), end.to_json()),
+            )
+            return intent
+
+    def close_intent(self, intent: Intent) -> bool:
+        """Advance the lake's cut to the intent's end; False when someone else already closed it."""
+        with self._writer.transaction() as con:
+            if con.execute("DELETE FROM intents WHERE id = ?", (intent.id,)).rowcount == 0:
+                return False
+            con.execute("UPDATE streams SET lake = ? WHERE name = ?", (intent.end.to_json(), intent.stream))
+            return True
+
+    def accept_hole(self, stream: str, end: Cut, reason: str, barred: int | None = None) -> Cut:
+        """Let the lake go on at `end` and record what it misses; an open intent must be barred first."""
+        with self._writer.transaction() as con:
+            state = _stream(catalog.load(con), stream)
+            if state.intent is not None and state.intent.id != barred:
+                raise StoreError(
+                    f"stream '{stream}': intent {state.intent.id} of the lake is still open\n"
+                    "  let the lake writer finish or bar it before the hole is accepted"
+                )
+            con.execute("DELETE FROM intents WHERE stream = ?", (stream,))
+            cut = state.lake_cut.advance(end)
+            con.execute(
+                "INSERT INTO holes VALUES (?, ?, ?, ?, ?)",
+                (stream, state.lake_cut.to_json(), cut.to_json(), reason, self._clock()),
+            )
+            con.execute("UPDATE streams SET lake = ? WHERE name = ?", (cut.to_json(), stream))
+            return cut
+
+    def snapshot(self, views: Sequence[str] | None = None) -> AbstractContextManager[SQLiteSnapshot]:
+        """One moment of the given views, or of all."""
+        return snapshot(self._readers, views)
+
+    def collect(self) -> Collected:
+        """Remove what nothing needs any more, in small steps."""
+        return garbage.collect(self._writer, self._files, self._clock())
+
+    def meta(self, key: str) -> str | None:
+        with self._writer.transaction() as con:
+            found = con.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+            return None if found is None else str(found[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        with self._writer.transaction() as con:
+            con.execute("REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def _take(con: sqlite3.Connection, version: VersionState, given: Contribution, partial: rows.Partial) -> bool:
+    """Merge one contribution into the version's open epoch and advance its cut."""
+    epoch = rules.epoch_to_write(version)
+    if epoch is None:
+        return False
+    rows.merge_into(con, rows.table_of(version.id), epoch.id, given.layout, partial)
+    cut = rules.advanced(version.cut, given.end)
+    con.execute("UPDATE versions SET cut = ? WHERE id = ?", (cut.to_json(), version.id))
+    return True
+
+
+def _check_token(con: sqlite3.Connection, role: str, token: int) -> None:
+    found = con.execute("SELECT token FROM tokens WHERE role = ?", (role,)).fetchone()
+    if rules.fenced(found[0] if found else 0, token):
+        raise Fenced(f"{role}: another writer took over; this one must end")
+
+
+def _fed(found: Catalog, stream: str | None) -> tuple[VersionState, ...]:
+    answering = set(found.aliases.values())
+    return tuple(
+        version
+        for version in found.versions.values()
+        if (stream is None or version.stream == stream) and rules.is_fed(version, version.id in answering)
+    )
+
+
+def _stream(found: Catalog, name: str) -> StreamState:
+    if name not in found.streams:
+        raise StoreError(unknown("store", "stream", name, found.streams, "the store"))
+    return found.streams[name]
+
+
+def _version(found: Catalog, version: int) -> VersionState:
+    if version not in found.versions:
+        raise StoreError(
+            f"store: there is no version {version}\n  it has: {', '.join(map(str, found.versions)) or 'none'}"
+        )
+    return found.versions[version]
+
+
+def _same_log(known: StreamState, end: Cut, found: Catalog) -> None:
+    """Refuse a topic that was made anew, and a log that ends below what was already counted."""
+    if known.origin.topic != end.topic:
+        raise StoreError(
+            f"stream '{known.name}': the topic is another one now\n  expected the topic with id {known.origin.topic}, "
+            f"found {end.topic}\n  it was deleted and made again: use another folder, or bring the old topic back"
+        )
+    cuts = [version.cut for version in found.versions.values() if version.stream == known.name]
+    for cut in (known.lake_cut, *cuts):
+        if not end.covers(cut):
+            raise StoreError(
+                f"stream '{known.name}': the log ends at {end}, below what was already counted, {cut}\n"
+                "  the log lost records: bring it back, or use another folder"
+            )

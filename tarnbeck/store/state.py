@@ -1,0 +1,108 @@
+"""What a store knows of streams, versions, generations and epochs, as plain data that rules decide on."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tarnbeck.cut import Cut
+from tarnbeck.schema.types import Physical
+
+
+class Feeder(enum.Enum):
+    """Who moves a version's cut: the one live query, or a replay writer of its own."""
+
+    LIVE = "live"
+    REPLAY = "replay"
+
+
+class Stage(enum.Enum):
+    """How far a generation is: being written under a lease, complete but not published, or answering."""
+
+    BUILDING = "building"
+    SEALED = "sealed"
+    LIVE = "live"
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A partial over a span after a generation's cut; without an end it is the open one, up to the view's cut."""
+
+    id: int
+    start: Cut
+    end: Cut | None
+
+    @property
+    def open(self) -> bool:
+        return self.end is None
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A version's complete partial from the origin up to a cut."""
+
+    id: int
+    cut: Cut
+
+
+@dataclass(frozen=True)
+class VersionState:
+    """One definition of a view and how far it is; `cut` is the end of its open epoch."""
+
+    id: int
+    view: str
+    stream: str
+    definition: str
+    hash: str
+    keys: tuple[Physical, ...]
+    states: tuple[Physical, ...]
+    feeder: Feeder
+    origin: Cut
+    cut: Cut
+    generation: Generation | None
+    epochs: tuple[Epoch, ...]
+
+
+@dataclass(frozen=True)
+class Intent:
+    """A span that the lake is about to hold; its id is the version of the lake tables' own transaction marker."""
+
+    id: int
+    stream: str
+    token: int
+    start: Cut
+    end: Cut
+
+
+@dataclass(frozen=True)
+class Hole:
+    """A span that retention took before the lake had it, accepted by a person."""
+
+    stream: str
+    start: Cut
+    end: Cut
+    reason: str
+    accepted: int
+
+
+@dataclass(frozen=True)
+class StreamState:
+    """A stream as it was registered, its one origin, and how far its lake is."""
+
+    name: str
+    definition: str
+    topic: str
+    origin: Cut
+    lake_cut: Cut
+    intent: Intent | None
+    holes: tuple[Hole, ...]
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Everything but the rows, as of one moment."""
+
+    streams: Mapping[str, StreamState]
+    versions: Mapping[int, VersionState]
+    aliases: Mapping[str, int]
