@@ -1,0 +1,1 @@
+"""The log: the embedded Kafka broker, topics, sending and following."""

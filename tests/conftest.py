@@ -1,0 +1,43 @@
+"""Fixtures that tests share: one broker and one Spark session per run, and names that no other test has."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tarnbeck.log.broker import Broker
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """An embedded broker that all tests of a run share; topics are told apart by their names."""
+    from tarnbeck.log.broker import start
+
+    started = start(tmp_path_factory.mktemp("broker"))
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="session")
+def unique() -> Callable[[str], str]:
+    """Makes a name that no other test, and no former run, has used."""
+    return lambda prefix: f"{prefix}-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def topic_name(unique: Callable[[str], str]) -> str:
+    return unique("topic")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The one Spark session of a run, in UTC."""
+    from tarnbeck.spark.session import session
+
+    started = session("tests", folder=tmp_path_factory.mktemp("spark"), master="local[2]")
+    yield started
+    started.stop()
