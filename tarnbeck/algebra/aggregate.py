@@ -82,9 +82,9 @@ class Aggregate:
 
 def _numeric(aggregate: Aggregate, argument: ScalarType | None) -> ScalarType:
     if argument in (types.INT, types.LONG, types.DOUBLE) or isinstance(argument, Decimal):
-        if isinstance(argument, Decimal) and argument.precision > 28:
-            # 128 bits hold 38 digits: ten are kept free so that ten thousand million values can't overflow.
-            raise aggregate.refuse(argument, "a decimal of at most 28 digits (cast it)")
+        if isinstance(argument, Decimal) and argument.precision > 30:
+            # 128 bits hold 38 digits: eight are kept free, so that a hundred million of the largest values still fit.
+            raise aggregate.refuse(argument, "a decimal of at most 30 digits (cast it)")
         return argument
     raise aggregate.refuse(argument, "a number")
 

@@ -17,6 +17,10 @@ ORDER = ("t", "_partition", "_offset", "_index")
 """An event's place in time: its event time in microseconds, then its identity, so that no two events tie."""
 
 
+RELATIVE = 1e-9
+"""How far two sums of the same doubles may be apart, as a share of the sum of their magnitudes."""
+
+
 @dataclass(frozen=True)
 class Event:
     """What a state may know of one event: the raw value of its argument and the event's place in ORDER."""
@@ -36,6 +40,10 @@ class State:
 
     argument: Physical | None
     equality: ClassVar[Literal["bits", "relative"]] = "bits"
+
+    def equal(self, a: tuple[Raw, ...], b: tuple[Raw, ...]) -> bool:
+        """Whether two results for the same events may both be right: to the bit, unless the state says otherwise."""
+        return a == b
 
     @property
     def fields(self) -> tuple[Physical, ...]:
@@ -122,6 +130,12 @@ class RealSum(State):
     """The sum of doubles, with the sum of their magnitudes, which bounds how far two orders of adding can differ."""
 
     equality: ClassVar[Literal["bits", "relative"]] = "relative"
+
+    def equal(self, a: tuple[Raw, ...], b: tuple[Raw, ...]) -> bool:
+        if None in (*a, *b):
+            return a == b
+        bound = RELATIVE * max(a[1], b[1])  # type: ignore[type-var, operator]
+        return bool(abs(a[0] - b[0]) <= bound and abs(a[1] - b[1]) <= bound)  # type: ignore[operator]
 
     @property
     def fields(self) -> tuple[Physical, ...]:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from tarnbeck.cut import Cut
 from tarnbeck.errors import NotReady, StoreError
 from tarnbeck.lake import tables as lake
@@ -17,11 +19,13 @@ from tarnbeck.plan.view import View
 from tarnbeck.spark.partials import partials
 from tarnbeck.store.definitions import stream_of, view_of
 from tarnbeck.store.protocol import Published, Refused, Store
-from tarnbeck.store.state import StreamState, VersionState
+from tarnbeck.store.state import StreamState
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+FAR = 500_000
+"""Events that a view must be behind the lake for a leap to be worth it: a refused one is computed twice."""
 ROWS = 200_000
 """Rows of a partial that are handed to the store at once."""
 
@@ -51,35 +55,39 @@ Step = Callable[[str], None]
 """Told what the batch does now."""
 
 
-def run(source: Source, view: str, *, full: bool, step: Step, stop: threading.Event, patience: float = 120) -> Done:
-    """Builds and publishes one view's generation: in full, or from the last one and the span since."""
+def run(source: Source, version: int, *, full: bool, step: Step, stop: threading.Event, patience: float = 120) -> Done:
+    """Builds and publishes one version's generation: in full, or from the last one and the span since."""
     store = source.store
-    version = store.versions()[store.aliases()[view]]
     step("rolling")
-    rolled = store.roll(version.id)
-    if rolled is None:
-        raise NotReady(f"batch: view '{view}' was dropped meanwhile")
+    rolled = store.roll(version)
+    state = store.versions().get(version)
+    if rolled is None or state is None:
+        raise NotReady(f"batch: version {version} was dropped meanwhile")
     for leap in (True, False):
-        state = store.streams()[version.stream]
-        cut = _target(source, state, rolled, leap)
+        cut = _target(source, store.streams()[state.stream], rolled, leap)
         if cut is None:
             continue
         step("waiting for the lake")
-        _await_lake(source, version.stream, cut, stop, patience)
-        outcome = _build(source, version.id, cut, full=full, leap=leap, step=step)
+        _await_lake(source, state.stream, cut, stop, patience)
+        outcome = _build(source, version, cut, full=full, leap=leap, step=step)
         if isinstance(outcome, Done):
             return outcome
         if not (leap and outcome.reason == "leap"):
-            raise NotReady(f"batch: view '{view}': not published ({outcome.reason}); run it again")
-    raise NotReady(f"batch: view '{view}': not published")
+            raise NotReady(f"batch: view '{state.view}': not published ({outcome.reason})\n  run it again")
+    raise NotReady(f"batch: view '{state.view}': not published\n  run it again")
 
 
-def _target(source: Source, state: StreamState, rolled: Cut, leap: bool) -> Cut | None:
-    """Where the generation ends: the rolled cut, or, to leap, the lake's when it is ahead of a view left behind."""
+def _target(source: Source, stream: StreamState, rolled: Cut, leap: bool) -> Cut | None:
+    """Where the generation ends: at the rolled cut, or, for a view left far behind, at the lake's, to leap there.
+
+    A view that the log no longer reaches can only go on by a leap.
+    """
     if not leap:
         return rolled
-    ahead = state.lake_cut.covers(rolled) and state.lake_cut != rolled
-    return state.lake_cut if ahead else None
+    if not stream.lake_cut.covers(rolled) or rolled.span_to(stream.lake_cut).events == 0:
+        return None
+    lost = not rolled.covers(topics.beginning(source.log, stream_of(stream).topic))
+    return stream.lake_cut if lost or rolled.span_to(stream.lake_cut).events > FAR else None
 
 
 def _await_lake(source: Source, stream: str, cut: Cut, stop: threading.Event, patience: float) -> None:
@@ -104,7 +112,7 @@ def _build(source: Source, version_id: int, cut: Cut, *, full: bool, leap: bool,
     start = version.origin if base is None else base.cut
     if not cut.covers(start):
         raise StoreError(f"batch: view '{view.name}': its generation at {start} is ahead of {cut}; run it again")
-    building = store.begin_generation(version.id, view.layout, cut, base and base.id)
+    building = store.begin_generation(version.id, view.layout, cut, None if base is None else base.id)
     if isinstance(building, Refused):
         return building
     try:
@@ -128,6 +136,6 @@ def _build(source: Source, version_id: int, cut: Cut, *, full: bool, leap: bool,
     return outcome
 
 
-def _partial(source: Source, view: View, start: Cut, cut: Cut):  # type: ignore[no-untyped-def]
+def _partial(source: Source, view: View, start: Cut, cut: Cut) -> pa.Table:
     events = lake.read(source.spark, Tables(source.root, view.stream), start.span_to(cut))
     return partials(view, events).toArrow().cast(view.layout.arrow)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from tarnbeck.cut import Cut, Span
+from tarnbeck.cut import Span
 from tarnbeck.schema.decode import REJECTS, events_schema
 from tarnbeck.schema.stream import Stream
 
@@ -64,11 +64,27 @@ def within(frame: DataFrame, span: Span) -> DataFrame:
     return frame.where(" OR ".join(parts) or "false")
 
 
-def up_to(origin: Cut, cut: Cut) -> Span:
-    return origin.span_to(cut)
+@dataclass(frozen=True)
+class Size:
+    """How much a table holds now."""
+
+    rows: int
+    files: int
+    bytes: int
+
+
+def size(spark: SparkSession, path: str) -> Size:
+    """Rows are counted by Delta from its file statistics; nothing is read."""
+    detail = spark.sql(f"DESCRIBE DETAIL {_delta(path)}").first()
+    assert detail is not None  # noqa: S101 (the statement gives one row)
+    return Size(spark.read.format("delta").load(path).count(), int(detail["numFiles"]), int(detail["sizeInBytes"]))
 
 
 def optimize(spark: SparkSession, path: str) -> None:
     """Merges small files into large ones; readers and the lake writer go on undisturbed."""
+    spark.sql(f"OPTIMIZE {_delta(path)}")
+
+
+def _delta(path: str) -> str:
     quoted = path.replace("`", "``")
-    spark.sql(f"OPTIMIZE delta.`{quoted}`")
+    return f"delta.`{quoted}`"

@@ -95,6 +95,11 @@ class View:
 
         return merge
 
+    def equal(self, a: States, b: States) -> bool:
+        """Whether two rows of raw states are the same result, by each state's own equality."""
+        parts = zip(self._slots(), self.states, strict=True)
+        return all(call.state.equal(a[slot], b[slot]) for slot, call in parts)
+
     @functools.cached_property
     def finish(self) -> Callable[[States], tuple[Any, ...]]:
         """A function from a row of merged raw states to the values of `outputs`."""

@@ -1,0 +1,125 @@
+"""The audit: a recount of the raw events at the cut of an answer, compared with what was served, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tarnbeck.algebra.state import Raw
+from tarnbeck.batch.layer import Source
+from tarnbeck.cut import Cut
+from tarnbeck.errors import NotReady, UsageError, unknown
+from tarnbeck.lake import tables as lake
+from tarnbeck.lake.tables import Tables
+from tarnbeck.log import topics
+from tarnbeck.plan.view import View
+from tarnbeck.spark import kafka
+from tarnbeck.spark.partials import partials
+from tarnbeck.store import rules
+from tarnbeck.store.definitions import view_of
+from tarnbeck.store.protocol import Snapshot
+from tarnbeck.store.rows import Place, from_arrow
+from tarnbeck.store.state import VersionState
+
+SAMPLES = 10
+States = tuple[Raw, ...]
+Rows = dict[tuple[int, tuple[Raw, ...], int], States]
+"""Level, raw keys, pane -> states."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One row that is not as a recount has it; None where a side lacks it."""
+
+    keys: tuple[Any, ...]
+    level: str
+    start: int
+    served: tuple[Any, ...] | None
+    recount: tuple[Any, ...] | None
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What the comparison of one view found."""
+
+    view: str
+    cut: Cut
+    rows: int
+    differs: int
+    only_served: int
+    only_recount: int
+    samples: tuple[Difference, ...]
+
+    @property
+    def equal(self) -> bool:
+        return not (self.differs or self.only_served or self.only_recount)
+
+
+def run(source: Source, view_name: str, *, step: Callable[[str], None]) -> Audit:
+    """Recounts one view at the cut it answers at now."""
+    step("reading the answer")
+    with source.store.snapshot([view_name]) as snapshot:
+        if view_name not in snapshot.versions:
+            known = source.store.aliases()
+            raise UsageError(unknown("audit", "view", view_name, known, "the application"))
+        version = snapshot.versions[view_name]
+        if not rules.answerable(version):
+            raise NotReady(f"audit: view '{view_name}' is building: there is no answer yet to audit")
+        view = view_of(version, source.store.streams())
+        served = _served(snapshot, view)
+    step("recounting")
+    return compare(view, version.cut, served, recount(source, view, version))
+
+
+def _served(snapshot: Snapshot, view: View) -> Rows:
+    depth = len(view.keys)
+    found: Rows = {}
+    for level in range(len(view.window.panes)):
+        for part in snapshot.parts(view.name, level=level):
+            for row in part:
+                place = (level, row[:depth], int(row[depth + 1] or 0))
+                states = row[depth + 2 :]
+                found[place] = view.layout.merge(found[place], states) if place in found else states
+    return found
+
+
+def recount(source: Source, view: View, version: VersionState) -> Rows:
+    """The view from scratch: from the log as far back as it reaches, below that from the lake."""
+    stream, origin, cut = view.stream, version.origin, version.cut
+    tables = Tables(source.root, stream)
+    low = origin.advance(topics.beginning(source.log, stream.topic)).meet(cut)
+    records = kafka.at_rest(source.spark, source.log, stream.topic, low.span_to(cut), range(stream.partitions))
+    events = kafka.decoded(records, stream, tables.events_type)
+    if low != origin:
+        events = lake.read(source.spark, tables, origin.span_to(low)).unionByName(events)
+    table = partials(view, events).toArrow().cast(view.layout.arrow)
+    parted = from_arrow(table, view.layout)
+    return {_place(place, parted.keys): states for place, states in parted.states.items()}
+
+
+def _place(place: Place, keys: dict[bytes, tuple[Raw, ...]]) -> tuple[int, tuple[Raw, ...], int]:
+    level, key, pane = place
+    return level, keys[key], pane
+
+
+def compare(view: View, cut: Cut, served: Rows, recounted: Rows) -> Audit:
+    """Every row of both sides, by each state's own equality."""
+    differs = [p for p, states in served.items() if p in recounted and not view.equal(states, recounted[p])]
+    only_served = served.keys() - recounted.keys()
+    only_recount = recounted.keys() - served.keys()
+    wrong = [*differs, *only_served, *only_recount]
+    samples = tuple(_difference(view, place, served, recounted) for place in wrong[:SAMPLES])
+    return Audit(view.name, cut, len(recounted), len(differs), len(only_served), len(only_recount), samples)
+
+
+def _difference(view: View, place: tuple[int, tuple[Raw, ...], int], served: Rows, recounted: Rows) -> Difference:
+    level, keys, start = place
+    ours, theirs = served.get(place), recounted.get(place)
+    return Difference(
+        view.read_keys(keys),
+        view.window.levels[level],
+        start,
+        None if ours is None else view.finish(ours),
+        None if theirs is None else view.finish(theirs),
+    )

@@ -1,0 +1,111 @@
+"""Whoever can do jobs for a folder: the node that runs there, or, when none does, this process."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tarnbeck.errors import NotReady, UsageError
+from tarnbeck.log import broker, topics
+from tarnbeck.log.settings import LogSettings
+from tarnbeck.node import progress
+from tarnbeck.node.node import hold
+from tarnbeck.node.progress import Watch
+from tarnbeck.node.settings import Settings
+from tarnbeck.serve.client import control as remote
+from tarnbeck.serve.clock import now
+from tarnbeck.serve.control import Control
+from tarnbeck.store.definitions import stream_of
+from tarnbeck.store.sqlite import SQLiteStore
+
+
+def running(folder: Path) -> dict[str, Any] | None:
+    """The facts of the node that runs on this folder: pid, url, token, app, broker."""
+    try:
+        facts: dict[str, Any] = json.loads((folder / "node.json").read_text())
+        os.kill(facts["pid"], 0)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return facts
+
+
+@contextlib.contextmanager
+def control(folder: Path) -> Iterator[Control]:
+    """A Control for this folder; without a running node, Spark (and the folder's own broker) run while it is used."""
+    facts = running(folder)
+    if facts is not None:
+        yield remote(facts["url"], facts["token"])
+        return
+    if not (folder / "store" / "catalog.db").exists():
+        raise UsageError(f"no tarnbeck in {folder}\n  start one: tarnbeck up APP.py, or name its folder: --folder")
+    with hold(folder), _log(folder) as log:
+        yield _Alone(Settings(folder=folder, broker=log.bootstrap, properties=log.properties), log)
+
+
+@contextlib.contextmanager
+def _log(folder: Path) -> Iterator[LogSettings]:
+    if not (folder / "kafka").exists():
+        raise UsageError(
+            f"{folder} uses a broker of its own choice\n  start the node first: tarnbeck up APP.py --broker HOST:PORT"
+        )
+    found = broker.find(folder)
+    started = found or broker.start(folder)
+    try:
+        yield started.settings
+    finally:
+        if found is None:
+            started.stop()
+
+
+class _Alone:
+    """A Control inside this process: one Spark session, and a lake writer while a job may need the lake."""
+
+    def __init__(self, settings: Settings, log: LogSettings) -> None:
+        self.settings, self.log = settings, log
+        self.store = SQLiteStore(settings.store, now)
+
+    def status(self) -> dict[str, Any]:
+        watch = Watch(self.log, self.store)
+        watch.sample()
+        streams, views = progress.streams(self.store, watch), progress.views(self.store, watch)
+        return {"app": self.store.meta("app"), "url": None, "parts": [], "streams": streams, "views": views}
+
+    def run(self, job: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        # Spark is not needed to ask for the status, and takes seconds to start.
+        from tarnbeck.lake import layer as lake
+        from tarnbeck.node.jobs import Desk
+        from tarnbeck.node.work import answered
+        from tarnbeck.spark.session import session
+
+        yield {"step": "starting Spark"}
+        spark = session("alone", folder=self.settings.folder, master=self.settings.master)
+        stop = threading.Event()
+        failures: list[BaseException] = []
+        writer = threading.Thread(
+            target=lake.run,
+            args=(spark, self.log, self.store, self.settings.lake_root, self.settings.folder, stop),
+            kwargs={"told": lambda _: None, "failed": failures.append},
+        )
+        writer.start()
+        try:
+            yield {"step": "waiting for the lake"}
+            self._await_lake(failures)
+            yield from answered(Desk(spark, self.log, self.store, self.settings.lake_root, stop), job)
+        finally:
+            stop.set()
+            writer.join(timeout=30)
+            spark.stop()
+
+    def _await_lake(self, failures: list[BaseException]) -> None:
+        pause = threading.Event()
+        streams = self.store.streams()
+        ends = {name: topics.end(self.log, stream_of(state).topic) for name, state in streams.items()}
+        while not all(self.store.lake_cut(name).covers(end) for name, end in ends.items()):
+            if failures:
+                raise NotReady(f"the lake can't be brought up to date: {failures[-1]}") from failures[-1]
+            pause.wait(0.2)

@@ -1,0 +1,248 @@
+"""The jobs a node can be asked for that need Spark: one function and one registry row each."""
+
+from __future__ import annotations
+
+import base64
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from tarnbeck.batch import audit
+from tarnbeck.batch import layer as batch
+from tarnbeck.batch.layer import Source
+from tarnbeck.errors import StoreError, UsageError, unknown
+from tarnbeck.lake import quarantine
+from tarnbeck.lake import tables as lake
+from tarnbeck.lake.tables import Tables
+from tarnbeck.log import topics
+from tarnbeck.log.produce import Sender, Sent
+from tarnbeck.log.settings import LogSettings
+from tarnbeck.store.definitions import stream_of
+from tarnbeck.store.protocol import Refused, Store
+from tarnbeck.store.state import StreamState
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Job = dict[str, Any]
+Update = dict[str, Any]
+Step = Callable[[str], None]
+
+SMALL_FILES = 20
+"""Files of a lake table above which a compaction pays."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What jobs work with."""
+
+    spark: SparkSession
+    log: LogSettings
+    store: Store
+    root: str
+    stop: threading.Event
+
+    @property
+    def source(self) -> Source:
+        return Source(self.spark, self.log, self.store, self.root)
+
+
+def run(desk: Desk, job: Job) -> Iterator[Update]:
+    """Does a job: updates while it runs, then one with its result."""
+    if job.get("do") not in JOBS:
+        raise UsageError(unknown("job", "kind", str(job.get("do")), JOBS, "the node"))
+    updates: queue.SimpleQueue[Update | None] = queue.SimpleQueue()
+    with ThreadPoolExecutor(1, thread_name_prefix="job") as pool:
+        result = pool.submit(JOBS[job["do"]], desk, job, updates.put)
+        result.add_done_callback(lambda _: updates.put(None))
+        while True:
+            try:
+                update = updates.get(timeout=0.5)
+            except queue.Empty:
+                update = {"done": progress(desk.spark)}
+            if update is None:
+                break
+            yield update
+    yield {"result": result.result()}
+
+
+def progress(spark: SparkSession) -> float | None:
+    """The share of tasks that are done of all jobs that Spark runs now."""
+    tracker = spark.sparkContext.statusTracker()
+    done = total = 0
+    for stage_id in tracker.getActiveStageIds():
+        stage = tracker.getStageInfo(stage_id)
+        if stage is not None:
+            done, total = done + stage.numCompletedTasks, total + stage.numTasks
+    return done / total if total else None
+
+
+def _views(desk: Desk, job: Job) -> list[str]:
+    known = desk.store.aliases()
+    wanted = job.get("views") or list(known)
+    for view in wanted:
+        if view not in known:
+            raise UsageError(unknown("job", "view", view, known, "the application"))
+    return list(wanted)
+
+
+def _batch(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
+    done = []
+    for view in _views(desk, job):
+        version = desk.store.aliases()[view]
+        done.append(_build(desk, view, version, bool(job.get("full")), tell))
+    desk.store.collect()
+    return {"views": done}
+
+
+def _build(desk: Desk, view: str, version: int, full: bool, tell: Callable[[Update], None]) -> Update:
+    started = time.monotonic()
+    step: Step = lambda text: tell({"view": view, "step": text})  # noqa: E731
+    made = batch.run(desk.source, version, full=full, step=step, stop=desk.stop)
+    return {**asdict(made), "cut": str(made.cut), "seconds": round(time.monotonic() - started, 2)}
+
+
+def _rebuild(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
+    """Builds new versions of views and lets them answer, all at once; the old ones are dropped."""
+    targets: dict[str, int] = {view: int(version) for view, version in job["versions"].items()}
+    built = [_build(desk, view, version, True, tell) for view, version in targets.items()]
+    before = {view: desk.store.aliases()[view] for view in targets}
+    switched = _switch(desk, targets)
+    if isinstance(switched, Refused):
+        raise StoreError(f"rebuild: {switched.subject}: the new version can't answer yet ({switched.reason})")
+    for view, old in before.items():
+        if old != targets[view]:
+            desk.store.drop_version(old)
+    desk.store.collect()
+    return {"views": built}
+
+
+def _switch(desk: Desk, targets: dict[str, int]) -> Any:
+    """A new version may be a micro-batch behind the live one: the next commit brings both to one cut."""
+    for _ in range(100):
+        outcome = desk.store.switch(targets)
+        if not isinstance(outcome, Refused) or outcome.reason != "behind" or desk.stop.wait(0.1):
+            break
+    return outcome
+
+
+def _audit(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
+    found = []
+    for view in _views(desk, job):
+        step: Step = lambda text, view=view: tell({"view": view, "step": text})  # type: ignore[misc]  # noqa: E731
+        result = audit.run(desk.source, view, step=step)
+        found.append({**asdict(result), "cut": str(result.cut), "equal": result.equal, "samples": _samples(result)})
+    return {"views": found}
+
+
+def _samples(result: audit.Audit) -> list[Update]:
+    return [
+        {
+            "keys": [str(key) for key in sample.keys],
+            "level": sample.level,
+            "start": sample.start,
+            "served": None if sample.served is None else [str(value) for value in sample.served],
+            "recount": None if sample.recount is None else [str(value) for value in sample.recount],
+        }
+        for sample in result.samples
+    ]
+
+
+def _lake(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
+    tables = []
+    for name, state in desk.store.streams().items():
+        tell({"view": name, "step": "reading"})
+        where = Tables(desk.root, stream_of(state))
+        lag = state.lake_cut.span_to(state.lake_cut.advance(topics.end(desk.log, where.stream.topic))).events
+        for kind, path in (("events", where.events), ("quarantine", where.quarantine)):
+            size = lake.size(desk.spark, path)
+            tables.append({"stream": name, "table": kind, **asdict(size), "cut": str(state.lake_cut), "lag": lag})
+    return {"tables": tables}
+
+
+def _optimize(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
+    merged = []
+    for state in desk.store.streams().values():
+        where = Tables(desk.root, stream_of(state))
+        for path in (where.events, where.quarantine):
+            if lake.size(desk.spark, path).files > SMALL_FILES:
+                tell({"view": state.name, "step": "compacting"})
+                lake.optimize(desk.spark, path)
+                merged.append(path)
+    return {"merged": merged}
+
+
+def _quarantine(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
+    if job.get("action") not in ACTIONS:
+        raise UsageError(unknown("quarantine", "action", str(job.get("action")), ACTIONS, "it"))
+    return ACTIONS[job["action"]](desk, job)
+
+
+def _streams(desk: Desk, job: Job) -> dict[str, StreamState]:
+    known = desk.store.streams()
+    wanted = job.get("stream")
+    if wanted is not None and wanted not in known:
+        raise UsageError(unknown("quarantine", "stream", wanted, known, "the application"))
+    return {name: state for name, state in known.items() if wanted in (None, name)}
+
+
+def _listed(desk: Desk, job: Job) -> Any:
+    limit = min(max(int(job.get("limit", 100)), 1), 10_000)
+    found: list[Update] = []
+    for name, state in _streams(desk, job).items():
+        rows = quarantine.newest(desk.spark, Tables(desk.root, stream_of(state)), state, limit + 1)
+        found += [{"stream": name, **row.place(), "reason": row.reason, "size": len(row.value or b"")} for row in rows]
+    found.sort(key=lambda row: row["received"], reverse=True)
+    return {"events": found[:limit], "more": len(found) > limit}
+
+
+def _shown(desk: Desk, job: Job) -> Any:
+    ((name, state),) = _streams(desk, {"stream": job["stream"]}).items()
+    place = (int(job["partition"]), int(job["offset"]))
+    row = quarantine.one(desk.spark, Tables(desk.root, stream_of(state)), state, place)
+    value, encoding = _readable(row.value)
+    return {
+        "event": {"stream": name, **row.place(), "reason": row.reason, "value": value, "encoding": encoding},
+    }
+
+
+def _readable(value: bytes | None) -> tuple[str | None, str]:
+    if value is None:
+        return None, "none"
+    try:
+        return value.decode(), "text"
+    except UnicodeDecodeError:
+        return base64.b64encode(value).decode(), "base64"
+
+
+def _retried(desk: Desk, job: Job) -> Any:
+    """Appends quarantined records to the log again: nothing is ever inserted below a cut."""
+    ((_, state),) = _streams(desk, {"stream": job["stream"]}).items()
+    tables = Tables(desk.root, stream_of(state))
+    places = None if job.get("places") is None else {(int(p), int(o)) for p, o in job["places"]}
+    rows = quarantine.select(desk.spark, tables, state, places)
+    with Sender(desk.log, tables.stream) as sender:
+        for row in rows:
+            sender.send(row.value or b"", row.key)
+        sent: Sent = sender.flush()
+    return {
+        "sent": sent.acknowledged,
+        "failed": sent.failed,
+        "offsets": {str(o.partition): [o.first, o.last] for o in sent.offsets},
+    }
+
+
+ACTIONS: dict[str, Callable[[Desk, Job], Any]] = {"list": _listed, "show": _shown, "retry": _retried}
+
+JOBS: dict[str, Callable[[Desk, Job, Callable[[Update], None]], Any]] = {
+    "batch": _batch,
+    "rebuild": _rebuild,
+    "audit": _audit,
+    "lake": _lake,
+    "optimize": _optimize,
+    "quarantine": _quarantine,
+}

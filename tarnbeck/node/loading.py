@@ -1,0 +1,38 @@
+"""Finds the application in a user's file."""
+
+from __future__ import annotations
+
+import runpy
+import traceback
+from pathlib import Path
+
+from tarnbeck.app import App
+from tarnbeck.errors import DeclarationError, UsageError
+
+
+def load(path: Path) -> App:
+    """Runs the file and gives back the one App that it declares."""
+    if not path.is_file():
+        raise UsageError(f"no file '{path}'\n  expected a Python file that declares a tb.App")
+    try:
+        names = runpy.run_path(str(path), run_name="__tarnbeck__")
+    except DeclarationError as wrong:
+        raise DeclarationError(f"{path}:{_line(wrong, path)}: {wrong}") from None
+    except SyntaxError as wrong:
+        raise DeclarationError(f"{path}:{wrong.lineno}: {wrong.msg}") from None
+    except Exception as wrong:  # whatever a user's file raises is the user's to see, with the place
+        raise DeclarationError(f"{path}:{_line(wrong, path)}: {type(wrong).__name__}: {wrong}") from wrong
+    apps = {id(value): value for value in names.values() if isinstance(value, App)}
+    if len(apps) != 1:
+        raise UsageError(
+            f"'{path}' declares {len(apps) or 'no'} apps\n  expected exactly one, such as app = tb.App('name')"
+        )
+    (app,) = apps.values()
+    if not app.streams:
+        raise DeclarationError(f"{path}: app '{app.name}' has no stream\n  declare one with app.stream(…)")
+    return app
+
+
+def _line(error: BaseException, path: Path) -> int:
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
+    return frames[-1].lineno or 0 if frames else 0

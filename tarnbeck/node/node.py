@@ -1,0 +1,260 @@
+"""One machine's whole tarnbeck: broker, live process, work process and serving, started and stopped in order."""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import json
+import os
+import queue
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from tarnbeck.app import App
+from tarnbeck.errors import SetupError, StoreError
+from tarnbeck.log import broker
+from tarnbeck.log.broker import Broker
+from tarnbeck.log.settings import LogSettings
+from tarnbeck.node import progress
+from tarnbeck.node.channel import Child, Message
+from tarnbeck.node.progress import Watch
+from tarnbeck.node.register import Registered, register
+from tarnbeck.node.settings import Settings
+from tarnbeck.serve import http
+from tarnbeck.serve.clock import now
+from tarnbeck.store.sqlite import SQLiteStore
+
+STARTS_WITHIN = 120.0
+STOPS_WITHIN = 15.0
+Tell = Callable[[str], None]
+
+
+class Node:
+    """A running node; it is also the Control that the HTTP API and the CLI ask."""
+
+    def __init__(self, settings: Settings, app: App) -> None:
+        self.settings, self.app = settings, app
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._children: dict[str, Child] = {}
+        self._rates: dict[str, float] = {}
+        self._errors: dict[str, str] = {}
+        self._waiting: dict[int, queue.SimpleQueue[Message]] = {}
+        self._count = 0
+        self._lock = threading.Lock()
+        self._folder_lock: IO[bytes] | None = None
+        self._broker: Broker | None = None
+        self._server: http.Server | None = None
+        self._tell: Tell = lambda _: None
+        self.url = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self, told: Tell) -> None:
+        """Starts every part; what goes wrong is raised after what was started has been stopped again."""
+        self._tell = told
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _start(self) -> None:
+        self._folder_lock = hold(self.settings.folder)
+        if self.settings.broker is None:
+            self._tell("starting the broker")
+            self._broker = broker.start(self.settings.folder)
+            self.settings = dataclasses.replace(self.settings, broker=self._broker.address)
+        self.log: LogSettings = self.settings.log()
+        self._tell(f"log at {self.log.bootstrap}")
+        self.store = SQLiteStore(self.settings.store, now)
+        registered = register(self.app, self.store, self.log)
+        self._tell(f"{len(self.app.streams)} streams, {len(self.app.views)} views registered")
+        for part in ("live", "work"):
+            self._spawn(part)
+        self._tell("starting Spark")
+        for child in list(self._children.values()):
+            child.await_ready(STARTS_WITHIN)
+        self.watch = Watch(self.log, self.store)
+        self._begin("watch", lambda: self.watch.run(self._stop))
+        self._serve()
+        self._begin("schedule", lambda: self._schedule(registered))
+
+    def _begin(self, name: str, target: Callable[[], None]) -> None:
+        thread = threading.Thread(target=target, name=f"node-{name}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _spawn(self, part: str) -> None:
+        self._children[part] = Child(f"tarnbeck.node.{part}", self.settings, lambda m: self._received(part, m))
+
+    def _serve(self) -> None:
+        token = secrets.token_urlsafe(32)
+        application = http.application(self.store, log=self.log, control=self, token=token, host=self.settings.host)
+        self._server = http.serve(application, self.settings.host, self.settings.port)
+        self.url = f"http://{self.settings.host}:{self._server.port}"
+        facts = {
+            "pid": os.getpid(),
+            "url": self.url,
+            "token": token,
+            "app": self.app.name,
+            "broker": self.log.bootstrap,
+        }
+        _write_private(self.settings.folder / "node.json", json.dumps(facts))
+        self._tell(f"HTTP API at {self.url}")
+
+    def _received(self, part: str, message: Message) -> None:
+        if "rates" in message:
+            self._rates = message["rates"]
+        elif "failed" in message:
+            self._errors[message["part"]] = message["failed"]
+            self._tell(f"{message['part']}: {message['failed'].splitlines()[0]}")
+        elif "id" in message:
+            with self._lock:
+                waiting = self._waiting.get(message["id"])
+            if waiting is not None:
+                waiting.put(message)
+        elif "ended" in message and not self._stop.is_set():
+            self._ended(part, message["ended"])
+
+    def _ended(self, part: str, code: int) -> None:
+        """A process that died is started again; what it was asked for is told to have failed."""
+        self._errors[part] = f"the {part} process ended with code {code} and was started again"
+        self._tell(self._errors[part])
+        with self._lock:
+            waiting = list(self._waiting.values()) if part == "work" else []
+        for each in waiting:
+            each.put({"error": {"kind": "SetupError", "message": self._errors[part]}})
+        self._spawn(part)
+
+    def run(self, job: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Hands a job to the work process and gives its updates; the last is a result or an error."""
+        mine: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        with self._lock:
+            self._count += 1
+            number = self._count
+            self._waiting[number] = mine
+        try:
+            self._children["work"].send({"id": number, "job": job})
+            while True:
+                update = mine.get()
+                yield {key: value for key, value in update.items() if key != "id"}
+                if "result" in update or "error" in update:
+                    return
+        finally:
+            with self._lock:
+                del self._waiting[number]
+
+    def _schedule(self, registered: Registered) -> None:
+        """Builds what can't answer yet, then runs a batch of every view as often as asked."""
+        if registered.changed:
+            self._tell(f"rebuilding {', '.join(registered.changed)}: the former definition answers until then")
+            self._job({"do": "rebuild", "versions": registered.changed})
+        if registered.building:
+            self._job({"do": "batch", "views": list(registered.building)})
+        every = self.settings.batch_every
+        while every is not None and not self._stop.wait(every / 1e6):
+            self._job({"do": "batch", "views": []})
+            self._job({"do": "optimize"})
+
+    def _job(self, job: dict[str, Any]) -> None:
+        last: dict[str, Any] = {}
+        for update in self.run(job):
+            last = update
+            if self._stop.is_set():
+                return
+        if "error" in last:
+            self._errors["batch"] = last["error"]["message"]
+            self._tell(f"{job['do']}: {last['error']['message'].splitlines()[0]}")
+        else:
+            self._errors.pop("batch", None)
+            for made in last["result"].get("views", []):
+                how = "in full" if made["full"] else "incrementally"
+                self._tell(f"batch: {made['view']} {how} up to {made['cut']} in {made['seconds']} s")
+
+    def status(self) -> dict[str, Any]:
+        """Every part, its cut, its lag, its rate and its last error."""
+        streams, views = progress.streams(self.store, self.watch), progress.views(self.store, self.watch)
+        parts = [
+            self._part("log", "running" if self.watch.error is None else "failed", [], error=self.watch.error),
+            self._part("lake", self._state("live", "lake"), streams),
+            self._part("speed", self._state("live", "speed"), views),
+            self._part("batch", self._state("work", "batch"), []),
+            self._part("serving", "running", []),
+        ]
+        return {"app": self.app.name, "url": self.url, "parts": parts, "streams": streams, "views": views}
+
+    def _state(self, process: str, part: str) -> str:
+        if self._children[process].process.poll() is not None:
+            return "stopped"
+        return "failed" if part in self._errors and part == "batch" else "running"
+
+    def _part(self, name: str, state: str, followed: list[dict[str, Any]], error: str | None = None) -> dict[str, Any]:
+        return {
+            "part": name,
+            "state": state,
+            "lag_events": max((each["lag_events"] for each in followed), default=0),
+            "lag_seconds": max((each["lag_seconds"] for each in followed), default=0.0),
+            "rate": self._rates.get(name, 0.0),
+            "error": error or self._errors.get(name),
+        }
+
+    def wait(self, stop: threading.Event) -> None:
+        """Until told to stop."""
+        while not stop.wait(0.5):
+            pass
+
+    def stop(self) -> None:
+        """Stops every part, the log last; calling it twice is fine."""
+        self._stop.set()
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
+        stopping = [threading.Thread(target=child.stop, args=(STOPS_WITHIN,)) for child in self._children.values()]
+        for thread in stopping:
+            thread.start()
+        for thread in [*stopping, *self._threads]:
+            thread.join(timeout=STOPS_WITHIN + 5)
+        self._children = {}
+        if self._broker is not None:
+            self._broker.stop()
+            self._broker = None
+        if self._folder_lock is not None:
+            (self.settings.folder / "node.json").unlink(missing_ok=True)
+            self._folder_lock.close()
+            self._folder_lock = None
+
+
+def hold(folder: Path) -> IO[bytes]:
+    """Holds the folder for this process; the lock ends with the process, however it ends."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = (folder / "lock").open("ab")
+    except OSError as error:
+        raise SetupError(f"can't write to {folder}: {error}\n  choose another folder: --folder") from None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        held.close()
+        raise StoreError(
+            f"{folder} is in use by another tarnbeck\n  stop that one, or use another folder: --folder"
+        ) from None
+    return held
+
+
+def _write_private(path: Path, text: str) -> None:
+    fresh = path.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    fresh.replace(path)

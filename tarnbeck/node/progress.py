@@ -1,0 +1,99 @@
+"""How far every part is: cuts against the log's end, in events and seconds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from typing import Any
+
+from tarnbeck.cut import Cut
+from tarnbeck.errors import TarnbeckError
+from tarnbeck.log import topics
+from tarnbeck.log.settings import LogSettings
+from tarnbeck.store import rules
+from tarnbeck.store.definitions import stream_of
+from tarnbeck.store.protocol import Store
+
+EVERY = 1.0
+KEPT = 900
+"""Samples of the log's ends: lag in seconds is told up to a quarter of an hour."""
+
+Ends = dict[str, Cut]
+
+
+class Watch:
+    """Samples where the log ends, so that a lag of events can be told as a lag of seconds."""
+
+    def __init__(self, log: LogSettings, store: Store) -> None:
+        self._log, self._store = log, store
+        self._samples: deque[tuple[float, Ends]] = deque(maxlen=KEPT)
+        self.error: str | None = None
+
+    def run(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            self.sample()
+            stop.wait(EVERY)
+
+    def sample(self) -> Ends:
+        try:
+            streams = self._store.streams()
+            ends = {name: topics.end(self._log, stream_of(state).topic) for name, state in streams.items()}
+        except TarnbeckError as error:
+            self.error = str(error)
+            return self.ends
+        self.error = None
+        self._samples.append((time.monotonic(), ends))
+        return ends
+
+    @property
+    def ends(self) -> Ends:
+        return self._samples[-1][1] if self._samples else {}
+
+    def lag(self, stream: str, cut: Cut) -> tuple[int, float]:
+        """Events between the cut and the log's end, and for how many seconds the first of them has been waiting."""
+        end = self.ends.get(stream)
+        if end is None or cut.covers(end):
+            return 0, 0.0
+        waiting = (at for at, ends in self._samples if stream in ends and not cut.covers(ends[stream]))
+        return cut.meet(end).span_to(end).events, round(time.monotonic() - next(waiting), 1)
+
+
+def views(store: Store, watch: Watch) -> list[dict[str, Any]]:
+    versions = store.versions()
+    found = []
+    for view, alias in sorted(store.aliases().items()):
+        version = versions[alias]
+        events, seconds = watch.lag(version.stream, version.cut)
+        found.append(
+            {
+                "view": view,
+                "version": version.id,
+                "stream": version.stream,
+                "state": "answering" if rules.answerable(version) else "building",
+                "cut": str(version.cut),
+                "lag_events": events,
+                "lag_seconds": seconds,
+                "generation_cut": str(version.generation.cut) if version.generation else None,
+                "epochs": len(version.epochs),
+            }
+        )
+    return found
+
+
+def streams(store: Store, watch: Watch) -> list[dict[str, Any]]:
+    found = []
+    for name, state in sorted(store.streams().items()):
+        events, seconds = watch.lag(name, state.lake_cut)
+        found.append(
+            {
+                "stream": name,
+                "topic": state.topic,
+                "origin": str(state.origin),
+                "end": str(watch.ends.get(name, state.origin)),
+                "lake_cut": str(state.lake_cut),
+                "lag_events": events,
+                "lag_seconds": seconds,
+            }
+        )
+    return found

@@ -1,0 +1,66 @@
+"""The work process: one niced Spark session for what may take long, so that live data never waits for it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+from typing import Any
+
+from tarnbeck.errors import TarnbeckError
+from tarnbeck.node import jobs
+from tarnbeck.node.channel import READY, Message, Parent
+from tarnbeck.node.jobs import Desk
+from tarnbeck.serve.clock import now
+from tarnbeck.spark.session import session
+from tarnbeck.store.sqlite import SQLiteStore
+
+NICE = 10
+CONF = {
+    # One core and small splits: a task that reads for long would hold the core that live data needs.
+    "spark.sql.files.maxPartitionBytes": "16MB",
+}
+
+
+def main() -> None:
+    """Does one job after another until the node closes the pipe."""
+    parent = Parent()
+    os.nice(NICE)
+    settings = parent.settings
+    spark = session("work", folder=settings.folder, master="local[1]", conf=CONF)
+    stop = threading.Event()
+    desk = Desk(spark, settings.log(), SQLiteStore(settings.store, now), settings.lake_root, stop)
+    waiting: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+    worker = threading.Thread(target=_work, args=(desk, parent, waiting), daemon=True)
+    worker.start()
+    parent.send({READY: True})
+    for message in parent.messages():
+        waiting.put(message)
+    stop.set()
+    waiting.put(None)
+    with contextlib.suppress(Exception):  # a job that is cut off is redone; a dead gateway has nothing to cancel
+        spark.sparkContext.cancelAllJobs()
+        worker.join(timeout=8)
+        spark.stop()
+    os._exit(0)
+
+
+def _work(desk: Desk, parent: Parent, waiting: queue.SimpleQueue[Message | None]) -> None:
+    while (message := waiting.get()) is not None:
+        for update in answered(desk, message["job"]):
+            parent.send({"id": message["id"], **update})
+
+
+def answered(desk: Desk, job: dict[str, Any]) -> Any:
+    """A job's updates, the last of which is its result or the error it ended with."""
+    try:
+        yield from jobs.run(desk, job)
+    except TarnbeckError as error:
+        yield {"error": {"kind": type(error).__name__, "message": str(error)}}
+    except Exception as error:  # the worker must live on; whoever asked gets the error
+        yield {"error": {"kind": type(error).__name__, "message": str(error)[:4000]}}
+
+
+if __name__ == "__main__":
+    main()
