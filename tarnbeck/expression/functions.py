@@ -217,12 +217,8 @@ def _array_contains(nodes: Nodes, sql: str) -> Node:
     kind = nodes[0].type
     if not isinstance(kind, Array) or isinstance(kind.element, (Struct, Array, Map)):
         raise ExpressionError(f"array_contains takes an array of plain values, '{bare(nodes[0].sql)}' is {kind}")
-    value = nodes[1]
-    if (
-        isinstance(value, Literal)
-        and common([Literal(None, kind.element, ""), value], "array_contains") == kind.element
-    ):
-        value = coerce(value, kind.element)
+    element = Literal(None, kind.element, "")
+    value = coerce(nodes[1], common([element, nodes[1]], "array_contains"))
     return call("array_contains", [nodes[0], expect(value, kind.element, "array_contains")], BOOL, sql)
 
 
