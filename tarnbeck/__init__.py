@@ -5,22 +5,22 @@ Declare streams and views once; the same declaration runs as a batch job, as a s
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tarnbeck.algebra.aggregate import Count as count
-from tarnbeck.algebra.aggregate import First as first
-from tarnbeck.algebra.aggregate import Last as last
-from tarnbeck.algebra.aggregate import Max as max
-from tarnbeck.algebra.aggregate import Mean as mean
-from tarnbeck.algebra.aggregate import Min as min
-from tarnbeck.algebra.aggregate import Sum as sum
-from tarnbeck.app import App, arrival, epoch, json
-from tarnbeck.cut import Cut, Span
-from tarnbeck.errors import TarnbeckError
-from tarnbeck.window.window import all_time, rollup, tumbling
-
 if TYPE_CHECKING:
+    from tarnbeck.algebra.aggregate import Count as count
+    from tarnbeck.algebra.aggregate import First as first
+    from tarnbeck.algebra.aggregate import Last as last
+    from tarnbeck.algebra.aggregate import Max as max
+    from tarnbeck.algebra.aggregate import Mean as mean
+    from tarnbeck.algebra.aggregate import Min as min
+    from tarnbeck.algebra.aggregate import Sum as sum
+    from tarnbeck.app import App, arrival, epoch, json
+    from tarnbeck.cut import Cut, Span
+    from tarnbeck.errors import TarnbeckError
     from tarnbeck.serve.client import connect
+    from tarnbeck.window.window import all_time, rollup, tumbling
 
 __all__ = [
     "App",
@@ -43,11 +43,22 @@ __all__ = [
     "tumbling",
 ]
 
+_PLACES = {
+    **dict.fromkeys(("App", "arrival", "epoch", "json"), "tarnbeck.app"),
+    **dict.fromkeys(("count", "first", "last", "max", "mean", "min", "sum"), "tarnbeck.algebra.aggregate"),
+    **dict.fromkeys(("Cut", "Span"), "tarnbeck.cut"),
+    "TarnbeckError": "tarnbeck.errors",
+    "connect": "tarnbeck.serve.client",
+    **dict.fromkeys(("all_time", "rollup", "tumbling"), "tarnbeck.window.window"),
+}
+
 
 def __getattr__(name: str) -> Any:
-    """`connect` brings the serving layer with it, which a declaration does not need."""
-    if name == "connect":
-        from tarnbeck.serve.client import connect
-
-        return connect
-    raise AttributeError(f"module 'tarnbeck' has no attribute {name!r}")
+    """Imports a name's module when it is first used: the command line must not wait for Arrow and SQL to load."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'tarnbeck' has no attribute {name!r}")
+    module = import_module(_PLACES[name])
+    aggregate = module.__name__ == "tarnbeck.algebra.aggregate"
+    found = getattr(module, name.capitalize() if aggregate else name)
+    globals()[name] = found
+    return found
