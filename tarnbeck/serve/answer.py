@@ -1,0 +1,302 @@
+"""The one function behind every answer: merges generation and epochs, finishes the states, and tells the cut."""
+
+from __future__ import annotations
+
+import datetime
+import time
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from tarnbeck.algebra.aggregate import UNIX
+from tarnbeck.algebra.state import Raw
+from tarnbeck.cut import Cut
+from tarnbeck.errors import NotReady, StoreError, UsageError, unknown
+from tarnbeck.plan.view import View
+from tarnbeck.schema import types
+from tarnbeck.schema.types import Type
+from tarnbeck.serve import moment, values
+from tarnbeck.serve.table import of_rows
+from tarnbeck.store import keys as encoding
+from tarnbeck.store import rules
+from tarnbeck.store.definitions import view_of
+from tarnbeck.store.protocol import Snapshot, Store
+from tarnbeck.store.state import VersionState
+from tarnbeck.window.pane import Pane, Whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+LIMIT = 10_000
+MOST = 1_000_000
+"""Rows of the largest answer."""
+REACH = 3_000_000
+"""Rows that one question may merge before its limit is applied: what it costs in memory is bounded by this."""
+
+_PAUSE = 0.02
+_MICROSECOND = datetime.timedelta(microseconds=1)
+
+Row = tuple[Any, ...]
+Merged = dict[tuple[Raw, ...], tuple[Raw, ...]]
+"""Raw keys, level and pane -> merged states."""
+
+
+class MissingError(UsageError):
+    """A view or stream that does not exist was asked for."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of one view.
+
+    `keys` compares key columns, None being null; `per` is a level of a rollup, the finest when left out. All windows
+    that overlap [since, until), in UTC microseconds, are asked for; when they are more than `limit`, the newest.
+    """
+
+    view: str
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    per: str | None = None
+    since: int | None = None
+    until: int | None = None
+    limit: int = LIMIT
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Finished rows, ordered by keys and start, and the cut they stand at."""
+
+    view: str
+    version: int
+    columns: tuple[tuple[str, Type], ...]
+    rows: list[Row]
+    cut: Cut
+    origin: Cut
+    level: str
+    since: int | None
+    until: int | None
+    truncated: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.columns)
+
+    @property
+    def events(self) -> int:
+        """How many offsets of the log the answer covers."""
+        return self.origin.span_to(self.cut).events
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        names = self.names
+        return (dict(zip(names, row, strict=True)) for row in self.rows)
+
+    def dicts(self) -> list[dict[str, Any]]:
+        return list(self)
+
+    def arrow(self) -> pa.Table:
+        """The rows as an Arrow table of the columns' own types."""
+        return of_rows(self.columns, self.rows)
+
+    def pandas(self) -> pd.DataFrame:
+        return self.arrow().to_pandas()
+
+
+def answer(store: Store, question: Question) -> Answer:
+    """The answer to one question, as of now."""
+    return answers(store, [question])[0]
+
+
+def answers(store: Store, questions: Sequence[Question], *, same_cut: float | None = None) -> list[Answer]:
+    """The answers to several questions, all from one moment of the store.
+
+    With `same_cut`, waits up to so many seconds until all views answer and those of one stream stand at one cut.
+    """
+    names = list(dict.fromkeys(question.view for question in questions))
+    with ready(store, names, same_cut) as snapshot:
+        return [ask(store, snapshot, question) for question in questions]
+
+
+@contextmanager
+def ready(store: Store, names: Sequence[str], same_cut: float | None = None) -> Iterator[Snapshot]:
+    """A snapshot in which all these views can answer; without `same_cut` it is now or never."""
+    deadline = time.monotonic() + (same_cut or 0)
+    while True:
+        with _snapshot(store, names) as snapshot:
+            obstacle = _building(snapshot.versions) or (None if same_cut is None else _lagging(snapshot.versions))
+            if obstacle is None:
+                yield snapshot
+                return
+        if time.monotonic() >= deadline:
+            raise NotReady(obstacle)
+        # What changes the store may be another process, which gives nothing to wait on.
+        time.sleep(_PAUSE)
+
+
+def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH) -> Answer:
+    """The answer of a view to one question in a snapshot that holds it; more than `reach` rows are refused."""
+    version = snapshot.versions[question.view]
+    view = view_in(store, version)
+    level = _level(view, question)
+    pane = view.window.panes[level]
+    merged = _merged(snapshot, view, question, level, reach)
+    ordered = _ordered(view, merged, _limit(question))
+    depth, read, finish = len(view.keys), view.read_keys, view.finish
+    rows = [(*read(at[:depth]), *_window(pane, at[-1]), *finish(merged[at])) for at in ordered]
+    return Answer(
+        view.name,
+        version.id,
+        columns_of(view),
+        rows,
+        version.cut,
+        version.origin,
+        view.window.levels[level],
+        question.since,
+        question.until,
+        len(rows) < len(merged),
+    )
+
+
+def _limit(question: Question) -> int:
+    if not 1 <= question.limit <= MOST:
+        raise UsageError(f"view '{question.view}': bad limit {question.limit}\n  expected 1 to {MOST:,} rows")
+    return question.limit
+
+
+def _window(pane: Pane, start: int) -> tuple[datetime.datetime, ...]:
+    end = pane.end_of(start)
+    return () if end is None else (UNIX + start * _MICROSECOND, UNIX + end * _MICROSECOND)
+
+
+def columns_of(view: View) -> tuple[tuple[str, Type], ...]:
+    """The columns of an answer: keys, start and end of the window unless it is all time, outputs."""
+    window: tuple[tuple[str, Type], ...] = (("start", types.TIMESTAMP), ("end", types.TIMESTAMP))
+    return (
+        *((key.name, key.type) for key in view.keys),
+        *(() if isinstance(view.window.panes[0], Whole) else window),
+        *((output.name, output.type) for output in view.outputs),
+    )
+
+
+_VIEWS: weakref.WeakKeyDictionary[Store, dict[int, View]] = weakref.WeakKeyDictionary()
+
+
+def view_in(store: Store, version: VersionState) -> View:
+    """The plan of a version; ids are never used again, so what was read once holds as long as the store."""
+    known = _VIEWS.setdefault(store, {})
+    if version.id not in known:
+        known[version.id] = view_of(version, store.streams())
+    return known[version.id]
+
+
+@contextmanager
+def _snapshot(store: Store, names: Sequence[str]) -> Iterator[Snapshot]:
+    with ExitStack() as stack:
+        try:
+            snapshot = stack.enter_context(store.snapshot(names))
+        except StoreError:
+            known = store.aliases()
+            for name in names:
+                if name not in known:
+                    raise MissingError(unknown("query", "view", name, known, "the application")) from None
+            raise
+        yield snapshot
+
+
+def _building(versions: Mapping[str, VersionState]) -> str | None:
+    for name, version in versions.items():
+        if not rules.answerable(version):
+            return (
+                f"view '{name}': it is building\n"
+                f"  its parts do not yet reach from the beginning ({version.origin}) to its cut ({version.cut})\n"
+                f"  run: tarnbeck batch {name}"
+            )
+    return None
+
+
+def _lagging(versions: Mapping[str, VersionState]) -> str | None:
+    for stream in {version.stream for version in versions.values()}:
+        cuts = {name: version.cut for name, version in versions.items() if version.stream == stream}
+        furthest = reduce(Cut.advance, cuts.values())
+        for name, cut in cuts.items():
+            if cut != furthest:
+                others = ", ".join(f"'{other}' at {at}" for other, at in cuts.items() if other != name)
+                return (
+                    f"view '{name}': it lags behind other views of stream '{stream}'\n"
+                    f"  it is at {cut}, {others}\n  wait longer, or ask without a common cut"
+                )
+    return None
+
+
+def _level(view: View, question: Question) -> int:
+    levels = view.window.levels
+    if question.per is None:
+        return 0
+    if question.per not in levels:
+        raise UsageError(unknown(f"view '{view.name}'", "level", question.per, levels, "its window"))
+    return levels.index(question.per)
+
+
+def _raw_keys(view: View, given: Mapping[str, Any]) -> dict[int, Raw]:
+    """The asked keys in raw form, by their place."""
+    places = {key.name: place for place, key in enumerate(view.keys)}
+    found = {}
+    for name, value in given.items():
+        if name not in places:
+            raise UsageError(unknown(f"view '{view.name}'", "key", name, places, "it"))
+        place = places[name]
+        found[place] = values.key(value, view.keys[place].type, f"view '{view.name}': key '{name}'")
+    return found
+
+
+def _panes(view: View, question: Question, level: int) -> tuple[int | None, int | None]:
+    pane = view.window.panes[level]
+    since, until = question.since, question.until
+    if isinstance(pane, Whole) and (since is not None or until is not None):
+        raise UsageError(
+            f"view '{view.name}': it has one window over all time, so there is no range of it\n"
+            "  leave out last, since and until, or declare a view with a window"
+        )
+    if since is not None:
+        since = pane.start_of(moment.within("since", since))
+    return since, None if until is None else moment.within("until", until)
+
+
+def _merged(snapshot: Snapshot, view: View, question: Question, level: int, reach: int) -> Merged:
+    raws = _raw_keys(view, question.keys)
+    # A store seeks by the first keys and only then compares the others.
+    leading = next((i for i in range(len(view.keys)) if i not in raws), len(view.keys))
+    key = tuple(raws.pop(i) for i in range(leading))
+    start, end = _panes(view, question, level)
+    split, merge = len(view.keys) + 2, view.layout.merge
+    found: Merged = {}
+    for part in snapshot.parts(view.name, level=level, key=key, where=raws, start=start, end=end):
+        for row in part:
+            at, states = row[:split], row[split:]
+            known = found.get(at)
+            found[at] = states if known is None else merge(known, states)
+            if len(found) > reach:
+                raise UsageError(
+                    f"view '{view.name}': the question reaches more than {reach:,} rows\n"
+                    "  narrow it: give more keys, a shorter range, or a coarser level"
+                )
+    return found
+
+
+def _ordered(view: View, merged: Merged, limit: int) -> list[tuple[Any, ...]]:
+    """The places to show, by keys and start; when there are too many, those of the newest windows."""
+    depth, physicals = len(view.keys), view.layout.keys
+
+    def place(at: tuple[Any, ...]) -> tuple[bytes, int]:
+        return encoding.encode(at[:depth], physicals), at[-1]
+
+    ordered: list[tuple[Any, ...]] = sorted(merged, key=place)
+    if len(ordered) > limit:
+        # Sorting is stable: of windows that start together, those of the first keys stay.
+        ordered = sorted(sorted(ordered, key=lambda at: at[-1], reverse=True)[:limit], key=place)
+    return ordered

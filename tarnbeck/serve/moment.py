@@ -1,0 +1,74 @@
+"""When: ranges of event time as people ask for them, in UTC microseconds."""
+
+from __future__ import annotations
+
+import datetime
+import time
+
+from tarnbeck.algebra.aggregate import UNIX
+from tarnbeck.errors import UsageError
+from tarnbeck.window.duration import duration
+
+_MICROSECOND = datetime.timedelta(microseconds=1)
+
+# One year is left free at both ends of Python's calendar, so that no time zone or pane can run over its edge.
+EARLIEST = (datetime.datetime(2, 1, 1, tzinfo=datetime.UTC) - UNIX) // _MICROSECOND
+LATEST = (datetime.datetime(9998, 12, 31, tzinfo=datetime.UTC) - UNIX) // _MICROSECOND
+
+
+def wall_clock() -> int:
+    """Now, in UTC microseconds."""
+    return time.time_ns() // 1000
+
+
+def micros(moment: str | datetime.datetime) -> int:
+    """UTC microseconds of an ISO time; one without a zone is in UTC, as answers are.
+
+    >>> micros("1970-01-01T01:00:00+01:00"), micros("1970-01-01 00:00:01"), micros("1970-01-02")
+    (0, 1000000, 86400000000)
+    """
+    found = datetime.datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    if not isinstance(found, datetime.datetime):
+        raise TypeError(f"not a time: {moment!r}")
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=datetime.UTC)
+    return (found - UNIX) // _MICROSECOND
+
+
+def resolve(
+    last: str | None, since: str | datetime.datetime | None, until: str | datetime.datetime | None, now: int
+) -> tuple[int | None, int | None]:
+    """The range that `last`, or `since` and `until`, ask for.
+
+    `last` alone has no end: an event whose clock runs ahead of ours is one of the last hour too.
+
+    >>> resolve("1h", None, None, now=7_200_000_000)
+    (3600000000, None)
+    """
+    if last is not None and since is not None:
+        raise UsageError("range: both 'last' and 'since' are given\n  leave one of them out")
+    end = None if until is None else _bound("until", until)
+    if last is not None:
+        return within("last", (now if end is None else end) - duration(last)), end
+    start = None if since is None else _bound("since", since)
+    if start is not None and end is not None and start >= end:
+        raise UsageError(f"range: it is empty\n  since {since} is not before until {until}")
+    return start, end
+
+
+def _bound(name: str, moment: str | datetime.datetime) -> int:
+    try:
+        found = micros(moment)
+    except (ValueError, TypeError, OverflowError):
+        raise UsageError(
+            f"range: bad time in {name}={moment!r}\n"
+            "  expected an ISO time, such as '2026-01-31T12:00:00Z' or '2026-01-31'"
+        ) from None
+    return within(name, found)
+
+
+def within(name: str, moment: int) -> int:
+    """The moment, if the calendar knows it."""
+    if not EARLIEST <= moment <= LATEST:
+        raise UsageError(f"range: {name} is out of range\n  expected a time from the year 2 to the year 9998")
+    return moment
