@@ -1,0 +1,25 @@
+"""`tarnbeck down`: stops what runs in a folder."""
+
+from __future__ import annotations
+
+from tarnbeck.cli import show
+from tarnbeck.cli.options import FOLDER, Folder
+from tarnbeck.cli.place import node_of
+
+PATIENCE = 60.0
+"""Seconds that a node may take to stop in order."""
+
+
+def down(folder: Folder = FOLDER) -> None:
+    """Stop the app that runs in a folder, and a broker that was left behind."""
+    from tarnbeck.log import broker, process
+
+    node = node_of(folder)
+    if node is not None:
+        show.say(f"stopping app '{node['app']}' (process {node['pid']})")
+        process.end(int(node["pid"]), PATIENCE)
+    left = broker.find(folder)
+    if left is not None:
+        show.say(f"stopping the broker at {left.address} (process {left.pid})")
+        left.stop()
+    show.say("stopped" if node or left else f"nothing runs in '{folder}'")

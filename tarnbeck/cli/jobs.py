@@ -1,0 +1,95 @@
+"""Jobs of the node as commands see them: progress while they run, then their result or their error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tarnbeck import errors
+from tarnbeck.cli import show
+from tarnbeck.errors import TarnbeckError
+
+if TYPE_CHECKING:
+    from tarnbeck.serve.control import Control
+
+Job = dict[str, Any]
+Update = dict[str, Any]
+
+
+class Display(Protocol):
+    """Where updates are shown."""
+
+    def __call__(self, update: Update) -> None: ...
+
+
+def run(folder: Path, job: Job) -> Any:
+    """Asks the folder's node, or a session of its own when none runs; gives the result."""
+    from tarnbeck.node.control import control
+
+    with control(folder) as running:
+        return ask(running, job)
+
+
+def ask(control: Control, job: Job) -> Any:
+    """Runs a job and shows how far it is."""
+    with display() as shown:
+        for update in control.run(job):
+            if "result" in update:
+                return update["result"]
+            if "error" in update:
+                raise error_of(update["error"])
+            shown(update)
+    raise TarnbeckError(f"the job '{job['do']}' ended without a result\n  see the node's logs")
+
+
+def error_of(told: dict[str, str]) -> TarnbeckError:
+    """The error that a node told of, as the class it had there."""
+    kind = getattr(errors, told["kind"], TarnbeckError)
+    if not (isinstance(kind, type) and issubclass(kind, TarnbeckError)):
+        kind = TarnbeckError
+    prefix = "" if kind is not TarnbeckError else f"{told['kind']}: "
+    return kind(prefix + told["message"])
+
+
+@contextmanager
+def display() -> Iterator[Display]:
+    """A progress bar for a person; a line per step on stderr for a program."""
+    if show.terminal():
+        with _bar() as shown:
+            yield shown
+    else:
+        yield lines()
+
+
+def lines() -> Display:
+    """Tells each new step once."""
+    told: list[tuple[Any, Any]] = []
+
+    def shown(update: Update) -> None:
+        step = (update.get("view"), update.get("step"))
+        if update.get("step") and told[-1:] != [step]:
+            told.append(step)
+            show.note(": ".join(str(part) for part in step if part))
+
+    return shown
+
+
+@contextmanager
+def _bar() -> Iterator[Display]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("starting", total=None)
+
+        def shown(update: Update) -> None:
+            if update.get("step"):
+                words = ": ".join(str(update[part]) for part in ("view", "step") if update.get(part))
+                progress.update(task, description=words)
+            done = update.get("done")
+            progress.update(task, total=None if done is None else 1.0, completed=done or 0.0)
+
+        yield shown

@@ -1,0 +1,69 @@
+"""The options that commands share, and how their texts are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tarnbeck.errors import UsageError
+
+FOLDER = Path(".tarnbeck")
+
+
+@dataclass
+class Session:
+    """What the outermost error handler must know of the command that failed."""
+
+    folder: Path = FOLDER
+    debug: bool = False
+
+
+def _remember(context: typer.Context, folder: Path) -> Path:
+    if isinstance(context.obj, Session):
+        context.obj.folder = folder
+    return folder
+
+
+Folder = Annotated[
+    Path,
+    typer.Option("--folder", envvar="TARNBECK_FOLDER", help="Where the app keeps its data.", callback=_remember),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
+Keys = Annotated[
+    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Only rows with these keys.", show_default=False)
+]
+Views = Annotated[list[str] | None, typer.Argument(metavar="[VIEW]...", help="Views; all when none is named.")]
+Last = Annotated[str | None, typer.Option("--last", metavar="LENGTH", help="Only windows this recent, such as 1h.")]
+Per = Annotated[str | None, typer.Option("--per", metavar="UNIT", help="The level of a rollup, such as minute.")]
+Seconds = Annotated[float | None, typer.Option("--seconds", min=0, help="End by itself after so many seconds.")]
+Batches = Annotated[
+    str, typer.Option("--batch-every", metavar="LENGTH", help="How often the batch layer runs, such as 10m; or never.")
+]
+
+
+def pairs(texts: Sequence[str] | None, what: str, example: str) -> dict[str, str]:
+    """Reads `name=value` arguments.
+
+    >>> pairs(["currency=EUR"], "key", "currency=EUR")
+    {'currency': 'EUR'}
+    """
+    found: dict[str, str] = {}
+    for text in texts or ():
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise UsageError(f"bad {what} '{text}'\n  expected name=value, such as {example}")
+        if name in found:
+            raise UsageError(f"{what} '{name}' is given twice\n  leave one of them out")
+        found[name] = value
+    return found
+
+
+def one_of(json: bool, csv: bool) -> None:
+    """Refuses two output forms at once."""
+    if json and csv:
+        raise UsageError("--json and --csv can't both be given\n  leave one of them out")

@@ -1,0 +1,90 @@
+"""What a folder tells: the streams of the app that ran there, and the log they are in."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tarnbeck.cli.options import pairs
+from tarnbeck.errors import LogError, UsageError, unknown
+
+if TYPE_CHECKING:
+    from tarnbeck.log.settings import LogSettings
+    from tarnbeck.schema.stream import Stream
+    from tarnbeck.store.sqlite import SQLiteStore
+
+Broker = Annotated[
+    str | None, typer.Option("--broker", metavar="HOST:PORT", help="A Kafka of your own instead of the embedded one.")
+]
+Properties = Annotated[
+    list[str] | None,
+    typer.Option("--property", metavar="NAME=VALUE", help="A security setting of your Kafka; may be repeated."),
+]
+
+
+def properties_of(texts: list[str] | None) -> tuple[tuple[str, str], ...]:
+    return tuple(pairs(texts, "property", "security.protocol=SSL").items())
+
+
+@contextmanager
+def store_of(folder: Path) -> Iterator[SQLiteStore]:
+    """The folder's store, which works whether a node runs or not."""
+    from tarnbeck.store.sqlite import SQLiteStore
+
+    if not (folder / "store").is_dir():
+        raise UsageError(f"no app has run in '{folder}' yet\n  start one: tarnbeck up app.py")
+    store = SQLiteStore(folder / "store", lambda: time.time_ns() // 1000)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def stream_of(folder: Path, name: str) -> Stream:
+    """A stream as it was registered by the app that ran here."""
+    from tarnbeck.store import definitions
+
+    with store_of(folder) as store:
+        known = store.streams()
+    if name not in known:
+        raise UsageError(unknown(f"'{folder}'", "stream", name, known, "the app"))
+    return definitions.stream_of(known[name])
+
+
+def log_of(folder: Path, broker: str | None = None, properties: list[str] | None = None) -> LogSettings:
+    """How to reach the folder's log: the Kafka that is named, else the embedded broker, else the running node's."""
+    from tarnbeck.log import broker as embedded
+    from tarnbeck.log.settings import LogSettings
+
+    if broker is not None:
+        return LogSettings(broker, properties_of(properties))
+    if properties:
+        raise UsageError("--property is for a Kafka of your own\n  name it too: --broker host:port")
+    running = embedded.find(folder)
+    if running is not None:
+        return running.settings
+    node = node_of(folder)
+    if node is None:
+        raise LogError(
+            f"no log: no app and no broker runs in '{folder}'\n"
+            "  start the app: tarnbeck up app.py, or name your own Kafka: --broker host:port"
+        )
+    return LogSettings(node["broker"])
+
+
+def node_of(folder: Path) -> dict[str, Any] | None:
+    """What the folder's running node tells of itself; what a killed one left behind counts for nothing."""
+    from tarnbeck.log import process
+
+    try:
+        told: dict[str, Any] = json.loads((folder / "node.json").read_text())
+    except FileNotFoundError:
+        return None
+    # After a reboot the number may be anybody's.
+    return told if "tarnbeck" in process.command_of(int(told["pid"])) else None

@@ -1,0 +1,89 @@
+"""`tarnbeck quarantine`: the events that could not be decoded."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+import typer
+
+from tarnbeck.cli import jobs, show
+from tarnbeck.cli.options import FOLDER, Folder, Json
+from tarnbeck.errors import UsageError
+
+Stream = Annotated[str, typer.Argument(help="The stream.")]
+COLUMNS = ("stream", "place", "index", "received", "size", "reason")
+
+
+def listed(
+    stream: Annotated[str | None, typer.Argument(help="Only of this stream.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many, the newest.")] = 100,
+    json: Json = False,
+    folder: Folder = FOLDER,
+) -> None:
+    """List quarantined events, the newest first, with the reason."""
+    result = jobs.run(folder, {"do": "quarantine", "action": "list", "stream": stream, "limit": limit})
+    if json:
+        show.say(show.as_json(result))
+        return
+    if not result["events"]:
+        show.note("nothing is in quarantine")
+        return
+    show.rows(COLUMNS, ([_cell(event, name) for name in COLUMNS] for event in result["events"]))
+    if result["more"]:
+        show.note(f"there are more than {limit:,}; for more: --limit")
+
+
+def shown(
+    stream: Stream,
+    place: Annotated[str, typer.Argument(metavar="PARTITION:OFFSET", help="Its place, as `list` shows it.")],
+    json: Json = False,
+    folder: Folder = FOLDER,
+) -> None:
+    """Show one quarantined event whole."""
+    partition, offset = place_of(place)
+    job = {"do": "quarantine", "action": "show", "stream": stream, "partition": partition, "offset": offset}
+    event = jobs.run(folder, job)["event"]
+    if json:
+        show.say(show.as_json(event))
+        return
+    for name in ("stream", "place", "received", "reason", "encoding"):
+        show.say(f"{name + ':':<10} {show.printable(show.pretty(_cell(event, name)))}")
+    show.say("")
+    show.say("\n".join(show.printable(line) for line in (event["value"] or "").splitlines()))
+
+
+def retried(
+    stream: Stream,
+    places: Annotated[
+        list[str] | None, typer.Argument(metavar="[PARTITION:OFFSET]...", help="Their places; all when none is named.")
+    ] = None,
+    json: Json = False,
+    folder: Folder = FOLDER,
+) -> None:
+    """Send quarantined events again, after the stream's declaration was changed to take them."""
+    chosen = [list(place_of(place)) for place in places] if places else None
+    result = jobs.run(folder, {"do": "quarantine", "action": "retry", "stream": stream, "places": chosen})
+    if json:
+        show.say(show.as_json(result))
+    else:
+        where = " ".join(f"{partition}:{first}-{last}" for partition, (first, last) in result["offsets"].items())
+        show.say(f"{result['sent']:,} sent again" + (f" at {where}" if where else ""))
+    if result.get("failed"):
+        raise typer.Exit(1)
+
+
+def place_of(text: str) -> tuple[int, int]:
+    """Reads a place in the log.
+
+    >>> place_of("0:617")
+    (0, 617)
+    """
+    found = re.fullmatch(r"(\d{1,9}):(\d{1,18})", text, re.ASCII)
+    if not found:
+        raise UsageError(f"bad place '{text}'\n  expected partition:offset, such as 0:617")
+    return int(found[1]), int(found[2])
+
+
+def _cell(event: dict[str, Any], name: str) -> Any:
+    return f"{event['partition']}:{event['offset']}" if name == "place" else event[name]

@@ -1,0 +1,48 @@
+"""`tarnbeck query`: the rows of a view, and which events they cover."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from tarnbeck.cli import show
+from tarnbeck.cli.options import FOLDER, Csv, Folder, Json, Keys, Last, Per, one_of, pairs
+
+
+def query(
+    view: Annotated[str, typer.Argument(help="The view to ask.")],
+    keys: Keys = None,
+    last: Last = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="TIME", help="From here on, such as 2026-01-31T12:00:00Z.")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Up to here.")] = None,
+    per: Per = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many rows, the newest.")] = 10_000,
+    json: Json = False,
+    csv: Csv = False,
+    folder: Folder = FOLDER,
+) -> None:
+    """Ask a view.
+
+    The answer holds every event up to the cut that it names, the last second included.
+    """
+    from tarnbeck.serve.client import connect
+    from tarnbeck.serve.wire import facts
+
+    one_of(json, csv)
+    chosen: dict[str, Any] = pairs(keys, "key", "currency=EUR")
+    with connect(folder) as client:
+        answer = client.query(view, last=last, since=since, until=until, per=per, limit=limit, **chosen)
+    if json:
+        show.say(show.as_json({**facts(answer), "rows": answer.dicts()}))
+        return
+    if csv:
+        typer.echo(show.as_csv(answer.names, answer.rows), nl=False)
+    else:
+        show.rows(answer.names, answer.rows)
+    tell = show.say if show.terminal() and not csv else show.note
+    tell(show.covers(answer.origin, answer.cut))
+    if answer.truncated:
+        tell(f"only the newest {len(answer.rows):,} rows are shown; for more: --limit")

@@ -1,0 +1,155 @@
+"""How values, rows and cuts look: tables on a terminal, tab-separated lines in a pipe, JSON and CSV when asked for."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tarnbeck.cut import Cut, Span
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def terminal() -> bool:
+    """Whether a person reads the output."""
+    return sys.stdout.isatty()
+
+
+def console() -> Console:
+    """Standard output as rich draws on it."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def say(line: str) -> None:
+    typer.echo(line)
+
+
+def note(line: str) -> None:
+    """Something for the person, not for the pipe."""
+    typer.echo(line, err=True)
+
+
+def plain(value: Any) -> str:
+    """A value as text that loses nothing: what pipes and CSV get.
+
+    >>> plain(Decimal("1.50")), plain(None), plain(datetime(2026, 1, 31, 12, tzinfo=UTC))
+    ('1.50', '', '2026-01-31T12:00:00Z')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return str(value)
+
+
+def pretty(value: Any) -> str:
+    """A value as a person likes to read it.
+
+    >>> pretty(1234567), pretty(Decimal("58400.10")), pretty(0.1 + 0.2), pretty(None)
+    ('1,234,567', '58,400.10', '0.3', '·')
+    """
+    if value is None:
+        return "·"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | Decimal):
+        return format(value, ",f") if isinstance(value, Decimal) else f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.10g}"
+    if isinstance(value, datetime):
+        return plain(value).replace("T", " ").removesuffix("Z")
+    return plain(value)
+
+
+def table(names: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> Table:
+    """A rich table; numbers stand to the right."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    found = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    taken = [list(row) for row in rows]
+    for place, name in enumerate(names):
+        number = any(isinstance(row[place], int | float | Decimal) for row in taken)
+        found.add_column(name, justify="right" if number else "left", no_wrap=number)
+    for row in taken:
+        # What stands in events is data: rich must not read markup or control characters in it.
+        found.add_row(*(Text(printable(pretty(value))) for value in row))
+    return found
+
+
+def printable(text: str) -> str:
+    """Text that can't steer the terminal.
+
+    >>> printable("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def rows(names: Sequence[str], found: Iterable[Sequence[Any]]) -> None:
+    """Prints rows: a table for a person, tab-separated lines under a header for a program."""
+    if terminal():
+        console().print(table(names, found))
+        return
+    say("\t".join(names))
+    for row in found:
+        say("\t".join(printable(plain(value)) for value in row))
+
+
+def as_csv(names: Sequence[str], found: Iterable[Sequence[Any]]) -> str:
+    """Rows as CSV text with a header."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([plain(value) for value in row] for row in found)
+    return text.getvalue()
+
+
+def as_json(value: Any) -> str:
+    """One line of JSON; decimals are strings, for a JSON number may lose their digits."""
+    import orjson
+
+    return orjson.dumps(value, default=plain, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS).decode()
+
+
+def covers(origin: Cut, cut: Cut) -> str:
+    """The line that says what an answer holds.
+
+    >>> covers(Cut.of("t", {}), Cut.of("t", {0: 617, 1: 617}))
+    'covers 1,234 events up to 0:617 1:617'
+    """
+    return f"covers {Span(origin, cut).events:,} events up to {cut}"
+
+
+def size(count: float) -> str:
+    """Bytes as a person reads them.
+
+    >>> size(512), size(1536), size(3 * 1024**3)
+    ('512 B', '1.5 KiB', '3.0 GiB')
+    """
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"

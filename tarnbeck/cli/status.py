@@ -1,0 +1,63 @@
+"""`tarnbeck status`: every part of the running app, and how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tarnbeck.cli import show
+from tarnbeck.cli.options import FOLDER, Folder, Json
+from tarnbeck.cli.place import node_of, store_of
+
+PARTS = ("part", "state", "lag_events", "lag_seconds", "rate", "error")
+VIEWS = ("view", "version", "state", "cut", "generation_cut", "lag_events", "lag_seconds")
+STREAMS = ("stream", "end", "lake_cut", "lag_events", "lag_seconds")
+TITLES = {"lag_events": "events behind", "lag_seconds": "seconds behind", "rate": "events/s", "generation_cut": "batch"}
+
+
+def status(json: Json = False, folder: Folder = FOLDER) -> None:
+    """Show every part and how far it is.
+
+    Its state, its cut, how far it is behind in events and seconds, its rate, its last error.
+    """
+    node = node_of(folder)
+    told = _asked(node) if node else _stored(folder)
+    if json:
+        show.say(show.as_json(told))
+        return
+    show.say(f"app {told['app']} at {told['url']}" if told["url"] else f"no app runs in '{folder}'")
+    for name, columns in (("parts", PARTS), ("streams", STREAMS), ("views", VIEWS)):
+        if told[name]:
+            show.rows([TITLES.get(column, column) for column in columns], _rows(told[name], columns))
+
+
+def _rows(found: Sequence[dict[str, Any]], columns: Sequence[str]) -> Iterator[list[Any]]:
+    for each in found:
+        yield [each.get(column) for column in columns]
+
+
+def _asked(node: dict[str, Any]) -> dict[str, Any]:
+    from tarnbeck.serve.client import control
+
+    return control(node["url"], node["token"]).status()
+
+
+def _stored(folder: Path) -> dict[str, Any]:
+    """What the store knows when no node runs: how far everything is, but not how far the log is."""
+    from tarnbeck.store import rules
+
+    with store_of(folder) as store:
+        streams, versions, aliases = store.streams(), store.versions(), store.aliases()
+    views = [
+        {
+            "view": view,
+            "version": alias,
+            "state": "answering" if rules.answerable(versions[alias]) else "building",
+            "cut": str(versions[alias].cut),
+            "generation_cut": str(made.cut) if (made := versions[alias].generation) else None,
+        }
+        for view, alias in sorted(aliases.items())
+    ]
+    known = [{"stream": name, "lake_cut": str(state.lake_cut)} for name, state in sorted(streams.items())]
+    return {"app": None, "url": None, "parts": [], "streams": known, "views": views}

@@ -1,0 +1,74 @@
+"""`tarnbeck up`: runs an app on this machine until it is told to stop."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tarnbeck.cli import show
+from tarnbeck.cli.options import FOLDER, Batches, Folder, Seconds
+from tarnbeck.cli.place import Broker, Properties, properties_of
+from tarnbeck.cli.signals import asked_to_stop, terminated_like_interrupted
+
+
+def up(
+    app: Annotated[Path, typer.Argument(metavar="APP.py", help="The file that declares the app.")],
+    broker: Broker = None,
+    properties: Properties = None,
+    host: Annotated[str, typer.Option("--host", help="The address that the HTTP API listens on.")] = "127.0.0.1",
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65535, help="Its port; 8787 or a free one if none is named.")
+    ] = None,
+    batch_every: Batches = "10m",
+    master: Annotated[str, typer.Option("--master", help="Where Spark runs.")] = "local[2]",
+    lake: Annotated[str | None, typer.Option("--lake", help="Where the lake is; in the folder if not named.")] = None,
+    folder: Folder = FOLDER,
+    seconds: Seconds = None,
+) -> None:
+    """Run an app: log, lake, speed and batch layers, serving.
+
+    It stays in the foreground and tells what it does; Ctrl-C stops everything in order.
+    """
+    from tarnbeck.node.loading import load
+    from tarnbeck.node.node import Node
+    from tarnbeck.node.settings import PORT, Settings
+
+    settings = Settings(
+        folder=folder.absolute(),
+        broker=broker,
+        properties=properties_of(properties),
+        host=host,
+        port=PORT if port is None else port,
+        batch_every=every(batch_every),
+        master=master,
+        lake=lake,
+    )
+    with terminated_like_interrupted(), Node(settings, load(app)) as node:
+        node.start(log)
+        log(f"ready: {node.url}")
+        with asked_to_stop() as stop:
+            if seconds is not None:
+                stop.wait(seconds)
+                stop.set()
+            node.wait(stop)
+            log("stopping")
+    log("stopped")
+
+
+def every(text: str) -> int | None:
+    """How often batches run, in microseconds.
+
+    >>> every("10m"), every("never")
+    (600000000, None)
+    """
+    from tarnbeck.window.duration import duration
+
+    return None if text == "never" else duration(text)
+
+
+def log(line: str) -> None:
+    """One short line with the time."""
+    show.say(f"{time.strftime('%H:%M:%S')} {line}")
