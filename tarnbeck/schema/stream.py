@@ -7,6 +7,8 @@ from typing import Literal
 
 from tarnbeck.schema.types import Schema
 
+Unit = Literal["s", "ms", "us", "ns"]
+
 
 @dataclass(frozen=True)
 class FromColumn:
@@ -21,7 +23,7 @@ class Epoch:
     """Event time is a number of units since 1970 in a column."""
 
     column: str
-    unit: Literal["s", "ms", "us", "ns"]
+    unit: Unit
 
 
 @dataclass(frozen=True)
