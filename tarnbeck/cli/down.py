@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tarnbeck.cli import show
 from tarnbeck.cli.options import FOLDER, Folder
-from tarnbeck.cli.place import node_of
 
 PATIENCE = 60.0
 """Seconds that a node may take to stop in order."""
@@ -13,8 +12,12 @@ PATIENCE = 60.0
 def down(folder: Folder = FOLDER) -> None:
     """Stop the app that runs in a folder, and a broker that was left behind."""
     from tarnbeck.log import broker, process
+    from tarnbeck.node.control import running
 
-    node = node_of(folder)
+    node = running(folder)
+    if node is not None and "tarnbeck" not in process.command_of(int(node["pid"])):
+        # A node that was killed left its number behind, and the system gave it to somebody else.
+        node = None
     if node is not None:
         show.say(f"stopping app '{node['app']}' (process {node['pid']})")
         process.end(int(node["pid"]), PATIENCE)

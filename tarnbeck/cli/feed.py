@@ -14,7 +14,7 @@ START = {"EUR": 58_400.0, "USD": 63_200.0, "GBP": 49_900.0}
 BROKEN = 0.002
 LATE = 0.02
 TWICE = 0.01
-JUMP = 0.003
+JUMP = 0.0005
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,16 @@ def ticks(seed: int) -> Iterator[Tick]:
             continue
         exchange = chance.choices(EXCHANGES, (4, 3, 2, 1))[0]
         volume = chance.lognormvariate(-3.0, 1.5)
-        quoted = prices[currency] * (1 + chance.gauss(0, 0.0001))
+        quoted = prices[currency] * (1 + chance.gauss(0, 0.00003))
         form = (SIDED if exchange == "coinbase" else GOOD) % (exchange, currency, quoted, volume)
         yield Tick(gap, age, form, copies=2 if chance.random() < TWICE else 1)
 
 
 def _moved(chance: random.Random, price: float, home: float) -> float:
     """A random walk that jumps at times, and is drawn back a little so that it never leaves the world we know."""
-    step = chance.gauss(0, 0.0001) + 0.0005 * math.log(home / price)
+    step = chance.gauss(0, 0.00003) + 0.00005 * math.log(home / price)
     if chance.random() < JUMP:
-        step += chance.gauss(0, 0.003)
+        step += chance.gauss(0, 0.002)
     return price * math.exp(step)
 
 

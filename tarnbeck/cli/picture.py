@@ -76,8 +76,7 @@ def picture(series: Series, width: int, height: int, footer: Sequence[str] = ())
         # Title, axis, table head with its rules, a blank line and the footer stand around it.
         tall = max(3, min(16, height - ROWS - 7 - len(footer)))
         parts += [_title(series, points), *_line(points, max(10, width - MARGIN - 2), tall)]
-        newest = list(itertools.islice(reversed(series.rows), ROWS))
-        parts.append(show.table(series.names, newest))
+        parts.append(_newest(series))
     elif "start" in series.names:
         parts += [Text(series.title, style="bold"), _latest(series, lines, height - 6 - len(footer))]
     else:
@@ -115,10 +114,25 @@ def _line(points: chart.Points, width: int, height: int) -> list[Text]:
     for place, row in enumerate(chart.line(points, width, height)):
         label = _label(marks[place], marks[0] - marks[-1]) if place in labelled else ""
         rows.append(Text.assemble((f"{label:>{MARGIN}} ", "dim"), (row, _colour(points))))
-    begin, end = (show.pretty(datetime.fromtimestamp(t, tz=UTC)) for t in (points[0][0], points[-1][0]))
+    first, last = (datetime.fromtimestamp(points[place][0], tz=UTC) for place in (0, -1))
+    begin, end = _when(first, last), f"{_when(last, first)} UTC"
     gap = max(1, width - len(begin) - len(end))
     rows.append(Text(" " * (MARGIN + 1) + begin + " " * gap + end, style="dim", no_wrap=True))
     return rows
+
+
+def _when(moment: datetime, other: datetime) -> str:
+    """A time, without the date when the other has the same."""
+    return f"{moment:%H:%M:%S}" if moment.date() == other.date() else show.pretty(moment)
+
+
+def _newest(series: Series) -> RenderableType:
+    """The newest windows of the one key, which the title names."""
+    newest = list(itertools.islice(reversed(series.rows), ROWS))
+    start = series.keys
+    times = [_when(row[start], newest[0][start]) for row in newest]
+    rows = [(time, *row[start + 2 :]) for time, row in zip(times, newest, strict=True)]
+    return show.table((series.names[start], *series.names[start + 2 :]), rows)
 
 
 def _label(value: float, extent: float) -> str:

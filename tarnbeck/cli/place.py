@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -61,6 +60,7 @@ def log_of(folder: Path, broker: str | None = None, properties: list[str] | None
     """How to reach the folder's log: the Kafka that is named, else the embedded broker, else the running node's."""
     from tarnbeck.log import broker as embedded
     from tarnbeck.log.settings import LogSettings
+    from tarnbeck.node.control import running as node_of
 
     if broker is not None:
         return LogSettings(broker, properties_of(properties))
@@ -76,15 +76,3 @@ def log_of(folder: Path, broker: str | None = None, properties: list[str] | None
             "  start the app: tarnbeck up app.py, or name your own Kafka: --broker host:port"
         )
     return LogSettings(node["broker"])
-
-
-def node_of(folder: Path) -> dict[str, Any] | None:
-    """What the folder's running node tells of itself; what a killed one left behind counts for nothing."""
-    from tarnbeck.log import process
-
-    try:
-        told: dict[str, Any] = json.loads((folder / "node.json").read_text())
-    except FileNotFoundError:
-        return None
-    # After a reboot the number may be anybody's.
-    return told if "tarnbeck" in process.command_of(int(told["pid"])) else None

@@ -91,7 +91,8 @@ def table(names: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None
     taken = [list(row) for row in rows]
     for place, name in enumerate(names):
         number = any(isinstance(row[place], int | float | Decimal) for row in taken)
-        found.add_column(name, justify="right" if number else "left", no_wrap=number)
+        whole = number or any(isinstance(row[place], datetime) for row in taken)
+        found.add_column(name, justify="right" if number else "left", no_wrap=whole)
     for row in taken:
         # What stands in events is data: rich must not read markup or control characters in it.
         found.add_row(*(Text(printable(pretty(value))) for value in row))

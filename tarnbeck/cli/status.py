@@ -8,7 +8,7 @@ from typing import Any
 
 from tarnbeck.cli import show
 from tarnbeck.cli.options import FOLDER, Folder, Json
-from tarnbeck.cli.place import node_of, store_of
+from tarnbeck.cli.place import store_of
 
 PARTS = ("part", "state", "lag_events", "lag_seconds", "rate", "error")
 VIEWS = ("view", "version", "state", "cut", "generation_cut", "lag_events", "lag_seconds")
@@ -21,7 +21,9 @@ def status(json: Json = False, folder: Folder = FOLDER) -> None:
 
     Its state, its cut, how far it is behind in events and seconds, its rate, its last error.
     """
-    node = node_of(folder)
+    from tarnbeck.node.control import running
+
+    node = running(folder)
     told = _asked(node) if node else _stored(folder)
     if json:
         show.say(show.as_json(told))
