@@ -1,0 +1,245 @@
+"""Which part of a view a SQL query can need: conditions of its WHERE that keys, levels and panes can be sought by."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from tarnbeck.errors import UsageError
+from tarnbeck.plan.view import View
+from tarnbeck.schema import types
+from tarnbeck.schema.types import Decimal, ScalarType
+from tarnbeck.serve import moment, values
+from tarnbeck.serve.answer import MOST, Question
+from tarnbeck.window.window import Rollup
+
+MOST_QUESTIONS = 200
+"""Seeks that one table of a query may cost; a longer list of keys reads the whole view."""
+
+LEVEL = "level"
+START = "start"
+
+Fold = Callable[[exp.Expr], int | None]
+"""UTC microseconds of a constant expression, by the engine that will compare with it."""
+
+
+class _Unfit(Exception):  # noqa: N818 (never leaves this module)
+    """A condition that can't be sought by; the engine alone decides it."""
+
+
+@dataclass
+class _Bounds:
+    """The values that may matter, by key or level, and the panes."""
+
+    among: dict[str, list[Any]] = field(default_factory=dict)
+    since: int | None = None
+    until: int | None = None
+
+    def only(self, name: str, allowed: Sequence[Any]) -> None:
+        known = self.among.get(name)
+        distinct = list(dict.fromkeys(allowed))
+        self.among[name] = distinct if known is None else [value for value in known if value in distinct]
+
+    def within(self, since: int | None, until: int | None) -> None:
+        """Only bounds that the calendar knows: leaving one out asks for more, never for less."""
+        if since is not None and moment.EARLIEST <= since <= moment.LATEST:
+            self.since = since if self.since is None else max(self.since, since)
+        if until is not None and moment.EARLIEST <= until <= moment.LATEST:
+            self.until = until if self.until is None else min(self.until, until)
+
+
+def questions(view: View, table: exp.Table, fold: Fold) -> list[Question]:
+    """Questions whose answers hold, together and each row once, all that this table of a query can need."""
+    bounds = _Bounds()
+    for condition in _conditions(table):
+        try:
+            _apply(view, table.alias_or_name, condition, bounds, fold)
+        except _Unfit:
+            continue
+    wanted = bounds.among.pop(LEVEL, view.window.levels)
+    levels = [level for level in view.window.levels if level in wanted]
+    if len(levels) * _product(bounds.among) > MOST_QUESTIONS:
+        bounds.among.clear()
+    names = list(bounds.among)
+    return [
+        Question(view.name, dict(zip(names, key, strict=True)), level, bounds.since, bounds.until, MOST)
+        for level in levels
+        for key in itertools.product(*bounds.among.values())
+    ]
+
+
+def _product(among: Mapping[str, Sequence[Any]]) -> int:
+    size = 1
+    for allowed in among.values():
+        size *= len(allowed)
+    return size
+
+
+_CHANGES = ("joins", "laterals", "pivots", "sample")
+"""What makes rows of other tables, or not the table's own rows, come before WHERE."""
+
+
+def _conditions(table: exp.Table) -> Iterator[exp.Expr]:
+    """What must hold for every row of the table that the query sees: only where it is the one source of a SELECT."""
+    select = table.parent.parent if isinstance(table.parent, exp.From) else None
+    if not isinstance(select, exp.Select) or table.alias_column_names:
+        return
+    if any(part.args.get(name) for part in (select, table) for name in _CHANGES):
+        return
+    where = select.args.get("where")
+    if where is not None:
+        yield from _conjuncts(where.this)
+
+
+def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    condition = condition.unnest()
+    if isinstance(condition, exp.And):
+        yield from _conjuncts(condition.left)
+        yield from _conjuncts(condition.right)
+    else:
+        yield condition
+
+
+def _apply(view: View, alias: str, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
+    rule = _RULES.get(type(condition))
+    if rule is None:
+        raise _Unfit
+    rule(view, alias, condition, bounds, fold)
+
+
+def _column(found: exp.Expr | None, alias: str) -> str:
+    """The name of a column of this table, as DuckDB compares names: without case."""
+    if not isinstance(found, exp.Column) or found.args.get("db") or found.table.lower() not in ("", alias.lower()):
+        raise _Unfit
+    return found.name.lower()
+
+
+def _equal(view: View, alias: str, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
+    left, right = condition.this, condition.expression
+    if not isinstance(left, exp.Column):
+        left, right = right, left
+    if _column(left, alias) == START and _windowed(view):
+        at = _folded(right, fold)
+        bounds.within(at, at + 1)
+    else:
+        _only(view, _column(left, alias), [right], bounds)
+
+
+def _in(view: View, alias: str, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
+    if condition.args.get("query") or condition.args.get("unnest") or condition.args.get("field"):
+        raise _Unfit
+    _only(view, _column(condition.this, alias), condition.expressions, bounds)
+
+
+def _is(view: View, alias: str, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
+    name = _column(condition.this, alias)
+    if not isinstance(condition.expression, exp.Null) or name not in _keys(view):
+        raise _Unfit
+    bounds.only(_keys(view)[name][0], [None])
+
+
+def _only(view: View, name: str, constants: Sequence[exp.Expr], bounds: _Bounds) -> None:
+    keys = _keys(view)
+    if name == LEVEL and isinstance(view.window, Rollup):
+        bounds.only(LEVEL, [_literal(constant, types.STRING) for constant in constants])
+    elif name in keys:
+        real, type_ = keys[name]
+        bounds.only(real, [_literal(constant, type_) for constant in constants])
+    else:
+        raise _Unfit
+
+
+def _keys(view: View) -> dict[str, tuple[str, ScalarType]]:
+    return {key.name.lower(): (key.name, key.type) for key in view.keys}
+
+
+def _windowed(view: View) -> bool:
+    return view.window.panes[0].end_of(0) is not None
+
+
+def _compare(view: View, alias: str, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
+    left, right, kind = condition.this, condition.expression, type(condition)
+    if not isinstance(left, exp.Column):
+        left, right, kind = right, left, _TURNED[kind]
+    if _column(left, alias) != START or not _windowed(view):
+        raise _Unfit
+    at = _folded(right, fold)
+    if kind in (exp.GT, exp.GTE):
+        bounds.within(at, None)
+    else:
+        bounds.within(None, at + 1 if kind is exp.LTE else at)
+
+
+def _between(view: View, alias: str, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
+    if _column(condition.this, alias) != START or not _windowed(view) or condition.args.get("symmetric"):
+        raise _Unfit
+    bounds.within(_folded(condition.args["low"], fold), _folded(condition.args["high"], fold) + 1)
+
+
+_RULES: Mapping[type[exp.Expr], Callable[[View, str, exp.Expr, _Bounds, Fold], None]] = {
+    exp.EQ: _equal,
+    exp.In: _in,
+    exp.Is: _is,
+    exp.Between: _between,
+    **dict.fromkeys((exp.GT, exp.GTE, exp.LT, exp.LTE), _compare),
+}
+_TURNED: Mapping[type[exp.Expr], type[exp.Expr]] = {
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+}
+
+_CONSTANT = (
+    exp.Literal,
+    exp.Cast,
+    exp.DataType,
+    exp.CurrentTimestamp,
+    exp.CurrentDate,
+    exp.Interval,
+    exp.Var,
+    exp.Add,
+    exp.Sub,
+    exp.Paren,
+    exp.TimestampTrunc,
+    exp.DateTrunc,
+)
+"""What the value of can't change within one transaction, and can't be null or fail for one row only."""
+
+
+def _folded(constant: exp.Expr, fold: Fold) -> int:
+    if not all(isinstance(node, _CONSTANT) or _now(node) for node in constant.walk()):
+        raise _Unfit
+    at = fold(constant)
+    if at is None:
+        raise _Unfit
+    return at
+
+
+def _now(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.lower() == "now" and not node.expressions
+
+
+def _literal(constant: exp.Expr, type_: ScalarType) -> Any:
+    """The key value that a literal is equal to in SQL, if that is beyond doubt."""
+    sign = ""
+    if isinstance(constant, exp.Neg):
+        constant, sign = constant.this, "-"
+    if isinstance(constant, exp.Boolean) and type_ == types.BOOL and not sign:
+        return bool(constant.this)
+    if not isinstance(constant, exp.Literal):
+        raise _Unfit
+    if type_ == types.STRING and constant.is_string and not sign:
+        return constant.this
+    exact = type_ in (types.INT, types.LONG) or isinstance(type_, Decimal)
+    if not exact or constant.is_string or "e" in constant.this.lower():
+        raise _Unfit
+    try:
+        values.key(sign + constant.this, type_, "sql")
+    except UsageError:
+        raise _Unfit from None
+    return sign + constant.this
