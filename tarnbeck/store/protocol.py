@@ -192,8 +192,10 @@ class Store(Protocol):
         An open intent must be barred first: an empty lake commit with its id, so that no late writer can land it.
         """
 
-    def snapshot(self, views: Sequence[str] | None = None) -> AbstractContextManager[Snapshot]:
-        """One moment of the given views, or of all."""
+    def snapshot(
+        self, views: Sequence[str] | None = None, versions: Mapping[str, int] | None = None
+    ) -> AbstractContextManager[Snapshot]:
+        """One moment of the given views, or of all; `versions` are read in place of those that answer."""
 
     def collect(self) -> Collected:
         """Remove what nothing needs any more, in small steps."""

@@ -55,11 +55,11 @@ class SQLiteSnapshot:
 
 
 @contextmanager
-def snapshot(readers: Readers, views: Sequence[str] | None) -> Iterator[SQLiteSnapshot]:
-    """A snapshot of the given views, or of all of them."""
+def snapshot(readers: Readers, views: Sequence[str] | None, instead: Mapping[str, int]) -> Iterator[SQLiteSnapshot]:
+    """A snapshot of the given views, or of all of them; `instead` names versions other than those that answer."""
     reader = readers.take()
     try:
-        found = SQLiteSnapshot(reader, _pinned(reader, views))
+        found = SQLiteSnapshot(reader, _pinned(reader, views, instead))
         try:
             yield found
         finally:
@@ -72,7 +72,7 @@ def snapshot(readers: Readers, views: Sequence[str] | None) -> Iterator[SQLiteSn
     readers.give(reader)
 
 
-def _pinned(reader: Reader, views: Sequence[str] | None) -> Mapping[str, VersionState]:
+def _pinned(reader: Reader, views: Sequence[str] | None, instead: Mapping[str, int]) -> Mapping[str, VersionState]:
     """The versions of one moment whose generations are open.
 
     A generation can be removed between the moment and the opening of its file. Then a newer one was published, so
@@ -80,7 +80,7 @@ def _pinned(reader: Reader, views: Sequence[str] | None) -> Mapping[str, Version
     """
     missing: sqlite3.Error | None = None
     for _ in range(_TRIES):
-        versions = _answering(reader.begin(), views)
+        versions = _chosen(reader.begin(), views, instead)
         try:
             for version in versions.values():
                 if version.generation:
@@ -96,9 +96,13 @@ def _pinned(reader: Reader, views: Sequence[str] | None) -> Mapping[str, Version
     )
 
 
-def _answering(found: Catalog, views: Sequence[str] | None) -> Mapping[str, VersionState]:
-    names = found.aliases if views is None else views
+def _chosen(found: Catalog, views: Sequence[str] | None, instead: Mapping[str, int]) -> Mapping[str, VersionState]:
+    chosen = {**found.aliases, **instead}
+    names = chosen if views is None else views
     for name in names:
-        if name not in found.aliases:
+        if name not in chosen:
             raise StoreError(unknown("store", "view", name, found.aliases, "the store"))
-    return {name: found.versions[found.aliases[name]] for name in names}
+        version = found.versions.get(chosen[name])
+        if version is None or version.view != name:
+            raise StoreError(f"store: view '{name}' has no version {chosen[name]}\n  it was dropped meanwhile")
+    return {name: found.versions[chosen[name]] for name in names}

@@ -259,9 +259,11 @@ class SQLiteStore:
             con.execute("UPDATE streams SET lake = ? WHERE name = ?", (cut.to_json(), stream))
             return cut
 
-    def snapshot(self, views: Sequence[str] | None = None) -> AbstractContextManager[SQLiteSnapshot]:
-        """One moment of the given views, or of all."""
-        return snapshot(self._readers, views)
+    def snapshot(
+        self, views: Sequence[str] | None = None, versions: Mapping[str, int] | None = None
+    ) -> AbstractContextManager[SQLiteSnapshot]:
+        """One moment of the given views, or of all; `versions` are read in place of those that answer."""
+        return snapshot(self._readers, views, versions or {})
 
     def collect(self) -> Collected:
         """Remove what nothing needs any more, in small steps."""
