@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tarnbeck import errors
 from tarnbeck.cli import show
 from tarnbeck.errors import TarnbeckError
 
@@ -34,23 +33,16 @@ def run(folder: Path, job: Job) -> Any:
 
 def ask(control: Control, job: Job) -> Any:
     """Runs a job and shows how far it is."""
+    from tarnbeck.serve.failures import raised
+
     with display() as shown:
         for update in control.run(job):
             if "result" in update:
                 return update["result"]
             if "error" in update:
-                raise error_of(update["error"])
+                raise raised(update["error"])
             shown(update)
     raise TarnbeckError(f"the job '{job['do']}' ended without a result\n  see the node's logs")
-
-
-def error_of(told: dict[str, str]) -> TarnbeckError:
-    """The error that a node told of, as the class it had there."""
-    kind = getattr(errors, told["kind"], TarnbeckError)
-    if not (isinstance(kind, type) and issubclass(kind, TarnbeckError)):
-        kind = TarnbeckError
-    prefix = "" if kind is not TarnbeckError else f"{told['kind']}: "
-    return kind(prefix + told["message"])
 
 
 @contextmanager

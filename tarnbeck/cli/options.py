@@ -63,7 +63,8 @@ def pairs(texts: Sequence[str] | None, what: str, example: str) -> dict[str, str
     return found
 
 
-def one_of(json: bool, csv: bool) -> None:
-    """Refuses two output forms at once."""
+def form_of(json: bool, csv: bool) -> str | None:
+    """The content type that was asked for, if any."""
     if json and csv:
         raise UsageError("--json and --csv can't both be given\n  leave one of them out")
+    return "application/json" if json else "text/csv" if csv else None

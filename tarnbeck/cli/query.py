@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tarnbeck.cli import show
-from tarnbeck.cli.options import FOLDER, Csv, Folder, Json, Keys, Last, Per, one_of, pairs
+from tarnbeck.cli.options import FOLDER, Csv, Folder, Json, Keys, Last, Per, form_of, pairs
 
 
 def query(
@@ -28,21 +28,17 @@ def query(
 
     The answer holds every event up to the cut that it names, the last second included.
     """
+    from tarnbeck.serve import render
     from tarnbeck.serve.client import connect
-    from tarnbeck.serve.wire import facts
 
-    one_of(json, csv)
+    form = form_of(json, csv)
     chosen: dict[str, Any] = pairs(keys, "key", "currency=EUR")
     with connect(folder) as client:
         answer = client.query(view, last=last, since=since, until=until, per=per, limit=limit, **chosen)
-    if json:
-        show.say(show.as_json({**facts(answer), "rows": answer.dicts()}))
-        return
-    if csv:
-        typer.echo(show.as_csv(answer.names, answer.rows), nl=False)
+    if form is not None:
+        show.data(render.answer(answer, form))
     else:
         show.rows(answer.names, answer.rows)
-    tell = show.say if show.terminal() and not csv else show.note
-    tell(show.covers(answer.origin, answer.cut))
+    show.remark(show.covers(answer.origin, answer.cut))
     if answer.truncated:
-        tell(f"only the newest {len(answer.rows):,} rows are shown; for more: --limit")
+        show.remark(f"only the newest {len(answer.rows):,} rows are shown; for more: --limit")

@@ -1,10 +1,8 @@
-"""How values, rows and cuts look: tables on a terminal, tab-separated lines in a pipe, JSON and CSV when asked for."""
+"""How values, rows and cuts look: tables on a terminal, tab-separated lines in a pipe, JSON when asked for."""
 
 from __future__ import annotations
 
 import base64
-import csv
-import io
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
@@ -41,8 +39,18 @@ def note(line: str) -> None:
     typer.echo(line, err=True)
 
 
+def remark(line: str) -> None:
+    """Something about the data: below it on a terminal, beside it in a pipe."""
+    typer.echo(line, err=not terminal())
+
+
+def data(content: bytes) -> None:
+    """Prints data as it is, ended by a line end."""
+    typer.echo(content, nl=not content.endswith(b"\n"))
+
+
 def plain(value: Any) -> str:
-    """A value as text that loses nothing: what pipes and CSV get.
+    """A value as text that loses nothing: what pipes get.
 
     >>> plain(Decimal("1.50")), plain(None), plain(datetime(2026, 1, 31, 12, tzinfo=UTC))
     ('1.50', '', '2026-01-31T12:00:00Z')
@@ -116,15 +124,6 @@ def rows(names: Sequence[str], found: Iterable[Sequence[Any]]) -> None:
     say("\t".join(names))
     for row in found:
         say("\t".join(printable(plain(value)) for value in row))
-
-
-def as_csv(names: Sequence[str], found: Iterable[Sequence[Any]]) -> str:
-    """Rows as CSV text with a header."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([plain(value) for value in row] for row in found)
-    return text.getvalue()
 
 
 def as_json(value: Any) -> str:

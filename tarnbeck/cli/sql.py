@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tarnbeck.cli import show
-from tarnbeck.cli.options import FOLDER, Csv, Folder, Json, one_of
+from tarnbeck.cli.options import FOLDER, Csv, Folder, Json, form_of
 
 
 def sql(
@@ -20,25 +20,19 @@ def sql(
 
     All views of one query are read at one moment; the cut of each is shown.
     """
+    from tarnbeck.serve import render
     from tarnbeck.serve.client import connect
 
-    one_of(json, csv)
+    form = form_of(json, csv)
     with connect(folder) as client:
         answer = client.sql(text)
-    cuts = {view: str(cut) for view, cut in answer.cuts.items()}
-    if json:
-        rows = answer.table.to_pylist()
-        show.say(show.as_json({"cuts": cuts, "truncated": answer.truncated, "rows": rows}))
-        return
-    names = answer.table.column_names
-    # By place, not by name: a query may give two columns the same name.
-    found = list(zip(*(column.to_pylist() for column in answer.table.columns), strict=True))
-    if csv:
-        typer.echo(show.as_csv(names, found), nl=False)
+    if form is not None:
+        show.data(render.sql_answer(answer, form))
     else:
-        show.rows(names, found)
-    tell = show.say if show.terminal() and not csv else show.note
-    for view, cut in cuts.items():
-        tell(f"{view}: up to {cut}")
+        # By place, not by name: a query may give two columns the same name.
+        columns = [column.to_pylist() for column in answer.table.columns]
+        show.rows(answer.table.column_names, zip(*columns, strict=True))
+    for view, cut in answer.cuts.items():
+        show.remark(f"{view} is taken up to {cut}")
     if answer.truncated:
-        tell(f"only {len(found):,} rows are shown; add a LIMIT or a condition")
+        show.remark(f"only {answer.table.num_rows:,} rows are shown; narrow the query with a condition")

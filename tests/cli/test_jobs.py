@@ -36,11 +36,6 @@ def test_an_error_comes_back_as_the_class_it_was() -> None:
         jobs.ask(Told({"error": {"kind": "LakeError", "message": "a hole"}}), {"do": "lake"})
 
 
-def test_an_error_of_another_kind_keeps_its_name() -> None:
-    with pytest.raises(TarnbeckError, match="KeyError: 'x'"):
-        jobs.ask(Told({"error": {"kind": "KeyError", "message": "'x'"}}), {"do": "lake"})
-
-
 def test_a_job_without_a_result_is_an_error() -> None:
     with pytest.raises(TarnbeckError, match="ended without a result"):
         jobs.ask(Told({"done": 1.0}), {"do": "lake"})

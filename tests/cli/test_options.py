@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tarnbeck.cli.options import one_of, pairs
+from tarnbeck.cli.options import form_of, pairs
 from tarnbeck.cli.quarantine import place_of
 from tarnbeck.errors import UsageError
 
@@ -26,7 +26,7 @@ def test_a_key_given_twice_is_refused() -> None:
 
 def test_two_output_forms_at_once_are_refused() -> None:
     with pytest.raises(UsageError, match="can't both be given"):
-        one_of(json=True, csv=True)
+        form_of(json=True, csv=True)
 
 
 @pytest.mark.parametrize("text", ["617", "0:", "-1:5", "0:x", "0:1:2"])

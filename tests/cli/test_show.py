@@ -11,10 +11,6 @@ import pytest
 from tarnbeck.cli import show
 
 
-def test_csv_quotes_what_needs_it_and_leaves_null_empty() -> None:
-    assert show.as_csv(["a", "b"], [("x,y", None), (Decimal("1.50"), True)]) == 'a,b\n"x,y",\n1.50,true\n'
-
-
 def test_json_keeps_every_digit_of_a_decimal() -> None:
     found = orjson.loads(show.as_json({"a": Decimal("12345678901234567.89"), "b": datetime(2026, 1, 31, tzinfo=UTC)}))
     assert found == {"a": "12345678901234567.89", "b": "2026-01-31T00:00:00Z"}
