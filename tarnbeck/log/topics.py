@@ -16,6 +16,15 @@ from tarnbeck.log.client import TIMEOUT, admin
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.schema.stream import Stream
 
+PASSING = {
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.FENCED_LEADER_EPOCH,
+}
+"""What a broker says while a partition finds its leader: after the topic was made, or when brokers come and go."""
+
 
 @dataclass(frozen=True)
 class TopicState:
@@ -72,8 +81,15 @@ def _offsets(settings: LogSettings, topic: str, spec: OffsetSpec) -> dict[int, i
     state = _existing(settings, topic)
     asked = {TopicPartition(topic, partition): spec for partition in range(state.partitions)}
     with admin(settings, f"read the offsets of topic '{topic}'") as client:
-        futures = client.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT)
-        return {place.partition: future.result().offset for place, future in futures.items()}
+        deadline = time.monotonic() + TIMEOUT
+        while True:
+            futures = client.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT)
+            try:
+                return {place.partition: future.result().offset for place, future in futures.items()}
+            except KafkaException as error:
+                if error.args[0].code() not in PASSING or time.monotonic() > deadline:
+                    raise
+            client.poll(0.02)
 
 
 def _existing(settings: LogSettings, topic: str) -> TopicState:
