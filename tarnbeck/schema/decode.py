@@ -51,7 +51,7 @@ def _parts(stream: Stream, records: pa.Table) -> Iterator[Decoded]:
 
 
 def _small(records: pa.Table) -> bool:
-    return (pc.sum(pc.binary_length(records.column("value"))).as_py() or 0) <= MOST_BYTES
+    return bool((pc.sum(pc.binary_length(records.column("value"))).as_py() or 0) <= MOST_BYTES)
 
 
 def _mostly_odd(stream: Stream, records: pa.Table) -> bool:
