@@ -10,6 +10,7 @@ from pathlib import Path
 from tarnbeck.cut import Cut
 from tarnbeck.errors import StoreError, unknown
 from tarnbeck.plan.layout import Layout
+from tarnbeck.schema.types import Physical
 from tarnbeck.store import catalog, garbage, publish, rows, rules
 from tarnbeck.store.connection import Readers, Writer
 from tarnbeck.store.generation import LEASE_US, Files, SQLiteBuilding
@@ -200,8 +201,10 @@ class SQLiteStore:
     def begin_generation(self, version: int, layout: Layout, cut: Cut, base: int | None) -> Building | Refused:
         """Start writing a generation that ends at `cut`, empty or with the rows of its base."""
         with self._writer.transaction() as con:
-            if version not in catalog.load(con).versions:
+            found = catalog.load(con).versions.get(version)
+            if found is None:
                 return Refused("gone")
+            _same_layout(found, layout)
             generation = catalog.new_id(con, "generation")
             con.execute(
                 "INSERT INTO generations VALUES (?, ?, ?, ?)",
@@ -281,6 +284,7 @@ class SQLiteStore:
 
 def _take(con: sqlite3.Connection, version: VersionState, given: Contribution, partial: rows.Partial) -> bool:
     """Merge one contribution into the version's open epoch and advance its cut."""
+    _same_layout(version, given.layout)
     epoch = rules.epoch_to_write(version)
     if epoch is None:
         return False
@@ -288,6 +292,19 @@ def _take(con: sqlite3.Connection, version: VersionState, given: Contribution, p
     cut = rules.advanced(version.cut, given.end)
     con.execute("UPDATE versions SET cut = ? WHERE id = ?", (cut.to_json(), version.id))
     return True
+
+
+def _same_layout(version: VersionState, layout: Layout) -> None:
+    if (version.keys, version.states) != (layout.keys, layout.states):
+        raise StoreError(
+            f"view '{version.view}': version {version.id} is laid out differently\n"
+            f"  expected keys {_forms(version.keys)}, states {_forms(version.states)}\n"
+            f"  found keys {_forms(layout.keys)}, states {_forms(layout.states)}"
+        )
+
+
+def _forms(physicals: tuple[Physical, ...]) -> str:
+    return f"({', '.join(physical.value for physical in physicals)})"
 
 
 def _check_token(con: sqlite3.Connection, role: str, token: int) -> None:

@@ -6,7 +6,7 @@ import random
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -120,12 +120,3 @@ def shrink(history: History, kind: str) -> History:
         if size == 1 and not shorter:
             return history
         size = max(1, size // 2)
-
-
-def first_violation(seeds: Sequence[int]) -> tuple[int, Violation] | None:
-    """The first of these histories that violates something."""
-    for seed in seeds:
-        found, _ = play(history_of(seed))
-        if found is not None:
-            return seed, found
-    return None
