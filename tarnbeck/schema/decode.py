@@ -57,4 +57,4 @@ def _small(records: pa.Table) -> bool:
 def _mostly_odd(stream: Stream, records: pa.Table) -> bool:
     """Whether a sample says that ever smaller parts would be in doubt too, as when every event has unknown fields."""
     sample = records.take([0, records.num_rows // 2, records.num_rows - 1])
-    return decode_rows(stream, sample).events.column("_extra").null_count < 2
+    return bool(decode_rows(stream, sample).events.column("_extra").null_count < 2)

@@ -39,7 +39,7 @@ FIRST_ZONED = EARLIEST + DAY
 """Before it a text may lie in the year 0 of another zone: left to the row-wise reader."""
 
 
-class Doubt(Exception):  # noqa: N818 - not an error: the row-wise reader decides
+class Doubt(Exception):
     """A batch that can't be decoded at once with certainty."""
 
 

@@ -17,7 +17,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _MOST_DIGITS = 20
 
 
-class Reject(Exception):  # noqa: N818 - a verdict on an event, never an error of the program
+class Reject(Exception):
     """An event that can't be decoded; its text is the reason that quarantine shows."""
 
 
