@@ -122,6 +122,12 @@ def answers(store: Store, questions: Sequence[Question], *, same_cut: float | No
         return [ask(store, snapshot, question) for question in questions]
 
 
+def key_names(store: Store, view: str) -> tuple[str, ...]:
+    """The key columns of a view."""
+    with _snapshot(store, [view]) as snapshot:
+        return tuple(key.name for key in view_in(store, snapshot.versions[view]).keys)
+
+
 @contextmanager
 def ready(store: Store, names: Sequence[str], same_cut: float | None = None) -> Iterator[Snapshot]:
     """A snapshot in which all these views can answer; without `same_cut` it is now or never."""

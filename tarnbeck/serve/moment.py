@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import time
 
 from tarnbeck.algebra.aggregate import UNIX
 from tarnbeck.errors import UsageError
@@ -14,11 +13,6 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 # One year is left free at both ends of Python's calendar, so that no time zone or pane can run over its edge.
 EARLIEST = (datetime.datetime(2, 1, 1, tzinfo=datetime.UTC) - UNIX) // _MICROSECOND
 LATEST = (datetime.datetime(9998, 12, 31, tzinfo=datetime.UTC) - UNIX) // _MICROSECOND
-
-
-def wall_clock() -> int:
-    """Now, in UTC microseconds."""
-    return time.time_ns() // 1000
 
 
 def micros(moment: str | datetime.datetime) -> int:

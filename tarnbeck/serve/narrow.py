@@ -27,7 +27,7 @@ Fold = Callable[[exp.Expr], int | None]
 """UTC microseconds of a constant expression, by the engine that will compare with it."""
 
 
-class _Unfit(Exception):  # noqa: N818 (never leaves this module)
+class _Unfit(Exception):
     """A condition that can't be sought by; the engine alone decides it."""
 
 

@@ -1,0 +1,166 @@
+"""Answers for Python: from a data folder on this machine, or from a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from tarnbeck.errors import LogError, UsageError, unknown
+from tarnbeck.serve import catalog, sql
+from tarnbeck.serve.answer import LIMIT, Answer, Question, answers
+from tarnbeck.serve.clock import now
+from tarnbeck.serve.control import Control
+from tarnbeck.serve.moment import resolve
+from tarnbeck.serve.parameters import wait as seconds
+from tarnbeck.serve.remote import Link, Remote, RemoteControl, sent_in_packs
+from tarnbeck.serve.sql import SqlAnswer
+from tarnbeck.store.definitions import stream_of
+from tarnbeck.store.sqlite import SQLiteStore
+
+if TYPE_CHECKING:
+    from tarnbeck.log.produce import Sent
+    from tarnbeck.schema.stream import Stream
+
+FOLDER = ".tarnbeck"
+
+
+class Source(Protocol):
+    """Where a client gets its answers from."""
+
+    def query(self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any]) -> Answer: ...
+    def sql(self, text: str, limit: int, wait: float | None) -> SqlAnswer: ...
+    def views(self) -> list[dict[str, Any]]: ...
+    def send(self, stream: str, events: Iterable[Mapping[str, Any]]) -> Sent: ...
+    def close(self) -> None: ...
+
+
+def connect(where: str | Path = FOLDER) -> Client:
+    """A client of the application in a folder, or of the server at a URL.
+
+    A folder can be asked whether its application runs or not.
+    """
+    if isinstance(where, str) and "://" in where:
+        return Client(Remote(where))
+    return Client(Folder(Path(where)))
+
+
+def control(url: str, token: str) -> Control:
+    """The control of the node at a URL."""
+    return RemoteControl(url, token)
+
+
+class Client:
+    """Asks one application; a context manager."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def query(
+        self,
+        view: str,
+        /,
+        *,
+        last: str | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        per: str | None = None,
+        limit: int = LIMIT,
+        wait: float | None = None,
+        keys: Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> Answer:
+        """The rows of a view, with the cut they cover: `query("ohlc", currency="EUR", last="1h")`.
+
+        Keys are given by name; one that is called like a parameter goes into `keys`. With `wait`, a view that is
+        building is waited for, so many seconds at most.
+        """
+        options = {"last": last, "since": since, "until": until, "per": per, "limit": limit, "wait": wait}
+        return self._source.query(view, {**(keys or {}), **named}, options)
+
+    def sql(self, text: str, /, *, limit: int = LIMIT, wait: float | None = None) -> SqlAnswer:
+        """The answer to one SELECT over views; with `wait`, all of them at one cut."""
+        return self._source.sql(text, limit, wait)
+
+    def views(self) -> list[dict[str, Any]]:
+        """What can be asked: each view with its keys, levels, outputs, state and cut."""
+        return self._source.views()
+
+    def send(self, stream: str, events: Iterable[Mapping[str, Any]], /) -> Sent:
+        """Sends events, and tells what the log acknowledged and at which offsets."""
+        return self._source.send(stream, events)
+
+    def close(self) -> None:
+        self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
+        self.close()
+
+
+class Folder:
+    """The application in a folder of this machine, as a source of answers."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        if not (folder / "store" / "catalog.db").exists():
+            raise UsageError(f"connect: no tarnbeck in {folder}\n  start one: tarnbeck up APP.py, or name its folder")
+        self._store = SQLiteStore(folder / "store", now)
+
+    def query(self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any]) -> Answer:
+        since, until = resolve(options["last"], options["since"], options["until"], now())
+        question = Question(view, keys, options["per"], since, until, options["limit"])
+        return answers(self._store, [question], same_cut=seconds(f"view '{view}'", options["wait"]))[0]
+
+    def sql(self, text: str, limit: int, wait: float | None) -> SqlAnswer:
+        return sql.query(self._store, text, limit=limit, same_cut=seconds("sql", wait))
+
+    def views(self) -> list[dict[str, Any]]:
+        return catalog.views(self._store)
+
+    def send(self, stream: str, events: Iterable[Mapping[str, Any]]) -> Sent:
+        known = self._store.streams()
+        if stream not in known:
+            raise UsageError(unknown("send", "stream", stream, known, "the application"))
+        return self._sent(stream_of(known[stream]), events)
+
+    def _sent(self, stream: Stream, events: Iterable[Mapping[str, Any]]) -> Sent:
+        """Through the node that runs here, which knows its log, else straight to the folder's own broker."""
+        from tarnbeck.log import broker
+        from tarnbeck.log.produce import send_events
+        from tarnbeck.schema.encode import to_json
+
+        url = self._node()
+        if url is not None:
+            link = Link(url)
+            try:
+                return sent_in_packs(link, stream.name, (to_json(stream, event) for event in events))
+            finally:
+                link.close()
+        running = broker.find(self._folder)
+        if running is None:
+            raise LogError(f"send: no log runs in {self._folder}\n  start the application: tarnbeck up APP.py")
+        return send_events(running.settings, stream, events)
+
+    def _node(self) -> str | None:
+        """The URL of the node that runs here; a file that a killed one left behind names none that answers."""
+        try:
+            url = str(json.loads((self._folder / "node.json").read_text())["url"])
+        except FileNotFoundError:
+            return None
+        link = Link(url)
+        try:
+            link.call("GET", "/healthz", None, {}, again=False)
+        except LogError:
+            return None
+        finally:
+            link.close()
+        return url
+
+    def close(self) -> None:
+        self._store.close()

@@ -1,0 +1,76 @@
+"""Figures for Prometheus: requests and their times, the cut of each view, and how far every part is behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from tarnbeck.serve.control import Control
+from tarnbeck.store import rules
+from tarnbeck.store.protocol import Store
+
+_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
+
+
+class Metrics:
+    """The figures of one application, in a registry of its own."""
+
+    def __init__(self, store: Store, control: Control | None) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "tarnbeck_requests", "HTTP requests answered.", ("route", "method", "status"), registry=self.registry
+        )
+        self._seconds = Histogram(
+            "tarnbeck_request_seconds",
+            "Seconds until a response was ready.",
+            ("route",),
+            buckets=_BUCKETS,
+            registry=self.registry,
+        )
+        self.registry.register(_Progress(store, control))
+
+    def observe(self, route: str, method: str, status: int, seconds: float) -> None:
+        self._requests.labels(route, method, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+
+class _Progress:
+    """Asked anew for each scrape."""
+
+    def __init__(self, store: Store, control: Control | None) -> None:
+        self._store, self._control = store, control
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing: what there is to tell is known only when asked."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        cut = GaugeMetricFamily("tarnbeck_view_offset", "Next offset of a view.", labels=("view", "partition"))
+        answers = GaugeMetricFamily("tarnbeck_view_answers", "Whether a view can answer.", labels=("view",))
+        with self._store.snapshot() as snapshot:
+            for view, version in snapshot.versions.items():
+                answers.add_metric((view,), float(rules.answerable(version)))
+                for partition, offset in version.cut:
+                    cut.add_metric((view, str(partition)), offset)
+        yield cut
+        yield answers
+        if self._control is not None:
+            yield from _of_status(self._control.status())
+
+
+def _of_status(status: Mapping[str, Any]) -> Iterator[Metric]:
+    running = GaugeMetricFamily("tarnbeck_part_running", "Whether a part runs.", labels=("part",))
+    for part in status.get("parts", ()):
+        running.add_metric((part["part"],), float(part["state"] == "running"))
+    yield running
+    for kind in ("part", "view", "stream"):
+        for figure, unit in (("lag_events", "events"), ("lag_seconds", "seconds"), ("rate", "events per second")):
+            family = GaugeMetricFamily(f"tarnbeck_{kind}_{figure}", f"{figure} of a {kind}, in {unit}.", labels=(kind,))
+            for each in status.get(f"{kind}s", ()):
+                if isinstance(each.get(figure), (int, float)):
+                    family.add_metric((each[kind],), each[figure])
+            if family.samples:
+                yield family

@@ -1,0 +1,201 @@
+"""The API described for programs (OpenAPI 3.1) and for people (one plain page)."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+from importlib import metadata
+from typing import Any
+
+from tarnbeck.serve.answer import LIMIT, MOST
+from tarnbeck.serve.events import BIGGEST, NDJSON
+from tarnbeck.serve.render import ARROW, CSV, JSON
+
+Node = dict[str, Any]
+
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;color:#222;"
+    "background:#fff}code,pre{font:14px/1.5 ui-monospace,monospace;background:#f3f3f1;border-radius:4px;"
+    "padding:.1em .3em}"
+    "pre{padding:.8em;overflow-x:auto}h2{margin-top:2.2em;border-top:1px solid #ddd;padding-top:1em}"
+    "table{border-collapse:collapse}td{padding:.2em 1em .2em 0;vertical-align:top}"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}code,pre{background:#2a2a2a}h2{border-color:#444}}"
+)
+_DIGEST = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+POLICY = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; frame-ancestors 'none'"
+"""The page may use its own style and nothing else."""
+
+_VALUES = (
+    "In JSON, decimals (sums of integers too) are strings with their exact digits, times are ISO 8601 in UTC, binary "
+    "values are base64, and a double that is not finite is null. `cut` says which events an answer covers: of each "
+    "partition of the topic, all below that offset."
+)
+
+
+def _parameter(name: str, text: str, where: str = "query", type_: str = "string") -> Node:
+    return {"name": name, "in": where, "required": where == "path", "description": text, "schema": {"type": type_}}
+
+
+def _content(*kinds: str) -> Node:
+    return {kind: {"schema": {"type": "object" if kind == JSON else "string"}} for kind in kinds}
+
+
+def _operation(summary: str, text: str, example: str, **more: Any) -> Node:
+    responses: Node = {"200": {"description": "It worked.", "content": _content(*more.pop("gives", (JSON,)))}}
+    for status in more.pop("fails", ()):
+        responses[str(status)] = {
+            "description": _FAILURES[status],
+            "content": {JSON: {"schema": {"$ref": "#/components/schemas/Error"}}},
+        }
+    return {"summary": summary, "description": text, "x-example": example, "responses": responses, **more}
+
+
+_FAILURES = {
+    400: "The request is wrong; the message says what was expected.",
+    401: "The token is missing or wrong.",
+    404: "There is no such view or stream.",
+    406: "None of the accepted content types can be given.",
+    413: "The body or an event in it is too large; nothing was sent.",
+    503: "Not ready: the view is building, a common cut was not reached in time, or the log does not answer.",
+}
+
+_PATHS: Node = {
+    "/views": {
+        "get": _operation(
+            "All views",
+            "Each view with its keys, levels and outputs, its cut, and whether it is answering or building.",
+            "curl localhost:8787/views",
+        )
+    },
+    "/views/{view}": {
+        "get": _operation(
+            "Ask a view",
+            "Rows ordered by keys and start. Key columns are parameters by their own names (or with `key.` before the "
+            f"name, if it is the name of another parameter). {_VALUES}",
+            "curl 'localhost:8787/views/ohlc?currency=EUR&last=1h&per=minute'",
+            gives=(JSON, ARROW, CSV),
+            fails=(400, 404, 406, 503),
+            parameters=[
+                _parameter("view", "The view's name.", "path"),
+                _parameter("last", "Windows of the last so long, such as 1h or 10 minutes."),
+                _parameter("since", "Windows that end after this ISO time; without a zone it is in UTC."),
+                _parameter("until", "Windows that start before this ISO time."),
+                _parameter("per", "A level of a rollup, such as minute; the finest if left out."),
+                _parameter(
+                    "limit",
+                    f"At most so many rows, the newest: {LIMIT:,} unless told, {MOST:,} at most.",
+                    type_="integer",
+                ),
+                _parameter(
+                    "wait", "Wait up to so many seconds (60 at most) for a view that is building.", type_="number"
+                ),
+                _parameter("null", "The name of a key column that must be null."),
+            ],
+        )
+    },
+    "/sql": {
+        "post": _operation(
+            "Ask with SQL",
+            "One query (DuckDB's dialect) over views, all of them from one moment; rollups have a column level. "
+            f"Read only; at most {LIMIT:,} rows unless `limit` says more, 10 seconds. The body is the query as text, "
+            "or JSON with sql, limit, and wait (seconds to wait for one common cut of all views).",
+            "curl localhost:8787/sql -H 'content-type: text/plain' -d 'select count(*) from ohlc'",
+            gives=(JSON, ARROW, CSV),
+            fails=(400, 404, 406, 503),
+            requestBody={"required": True, "content": _content("text/plain", JSON)},
+        )
+    },
+    "/streams": {"get": _operation("All streams", "Each stream with its definition.", "curl localhost:8787/streams")},
+    "/streams/{stream}/events": {
+        "post": _operation(
+            "Send events",
+            f"One JSON object, a list of them, or one per line as {NDJSON}; at most {BIGGEST // 2**20} MiB, each event "
+            "1 MiB. The answer comes when Kafka has acknowledged, with the first and last offset of each partition; "
+            "when it took only some, the status is 503 and `failed` tells of the others. "
+            "An event that does not fit the stream is taken all the same, and goes to quarantine.",
+            "curl localhost:8787/streams/prices/events -H 'content-type: application/json' -d @event.json",
+            fails=(400, 404, 413, 503),
+            parameters=[_parameter("stream", "The stream's name.", "path")],
+            requestBody={"required": True, "content": _content(JSON, NDJSON)},
+        )
+    },
+    "/healthz": {"get": _operation("Alive", "The process answers.", "curl localhost:8787/healthz")},
+    "/readyz": {
+        "get": _operation(
+            "Ready", "The store can be read and every part runs.", "curl localhost:8787/readyz", fails=(503,)
+        )
+    },
+    "/metrics": {"get": _operation("Figures", "For Prometheus.", "curl localhost:8787/metrics", gives=("text/plain",))},
+    "/control/status": {
+        "get": _operation(
+            "State of the node",
+            "Every part, its cut, lag, rate and last error.",
+            "curl -H 'authorization: Bearer TOKEN' localhost:8787/control/status",
+            fails=(401,),
+            security=[{"token": []}],
+        )
+    },
+    "/control/jobs": {
+        "post": _operation(
+            "Run a job",
+            "A JSON job; the answer is a line of JSON per update, the last with result or error.",
+            'curl -H \'authorization: Bearer TOKEN\' localhost:8787/control/jobs -d \'{"do": "batch", "views": []}\'',
+            gives=(NDJSON,),
+            fails=(400, 401),
+            security=[{"token": []}],
+            requestBody={"required": True, "content": _content(JSON)},
+        )
+    },
+}
+
+
+def document() -> Node:
+    """The OpenAPI document."""
+    error = {"kind": {"type": "string"}, "message": {"type": "string"}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "tarnbeck", "version": metadata.version("tarnbeck"), "description": _VALUES},
+        "paths": _PATHS,
+        "components": {
+            "schemas": {
+                "Error": {
+                    "type": "object",
+                    "required": ["error"],
+                    "properties": {"error": {"type": "object", "properties": error}},
+                }
+            },
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def page() -> str:
+    """The document as HTML that needs nothing else."""
+    parts = [
+        "<!doctype html><html lang=en><meta charset=utf-8><title>tarnbeck API</title>"
+        f"<meta name=viewport content='width=device-width'><style>{_STYLE}</style><h1>tarnbeck API</h1>"
+        f"<p>{_text(_VALUES)} For programs: <a href=openapi.json>openapi.json</a>.</p>"
+    ]
+    for path, methods in _PATHS.items():
+        for method, operation in methods.items():
+            parts.append(_section(path, method, operation))
+    return "".join(parts)
+
+
+def _section(path: str, method: str, operation: Node) -> str:
+    rows = "".join(
+        f"<tr><td><code>{html.escape(each['name'])}</code><td>{_text(each['description'])}"
+        for each in operation.get("parameters", ())
+    )
+    return (
+        f"<h2><code>{method.upper()} {html.escape(path)}</code></h2>"
+        f"<p><b>{_text(operation['summary'])}.</b> {_text(operation['description'])}</p>"
+        f"{f'<table>{rows}</table>' if rows else ''}<pre>{html.escape(operation['x-example'])}</pre>"
+    )
+
+
+def _text(text: str) -> str:
+    """Escaped, with what stands in backticks as code."""
+    pieces = html.escape(text).split("`")
+    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))

@@ -1,0 +1,106 @@
+"""What a request asks for, out of its parameters or its body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from tarnbeck.errors import UsageError, unknown
+from tarnbeck.serve.answer import LIMIT, Question, key_names
+from tarnbeck.serve.moment import resolve
+from tarnbeck.store.protocol import Store
+
+RESERVED = ("since", "until", "last", "per", "limit", "wait", "null")
+KEY = "key."
+"""Before the name of a key that is called like a parameter."""
+LONGEST_WAIT = 60.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, and how many seconds it may wait for a common cut."""
+
+    question: Question
+    wait: float | None
+
+
+@dataclass(frozen=True)
+class AskedSql:
+    text: str
+    limit: int
+    wait: float | None
+
+
+def read(view: str, given: Sequence[tuple[str, str]], now: int) -> Asked:
+    """The question that URL parameters put to a view: key columns by their names, the rest as in RESERVED."""
+    place = f"view '{view}'"
+    options: dict[str, str] = {}
+    keys: dict[str, Any] = {}
+    for name, value in given:
+        if name == "null":
+            keys[value] = None
+        elif name in RESERVED:
+            _once(place, name, options)
+            options[name] = value
+        else:
+            key = name.removeprefix(KEY)
+            _once(place, key, keys)
+            keys[key] = value
+    since, until = resolve(options.get("last"), options.get("since"), options.get("until"), now)
+    limit = _limit(place, options.get("limit", LIMIT))
+    return Asked(Question(view, keys, options.get("per"), since, until, limit), wait(place, options.get("wait")))
+
+
+def check(store: Store, question: Question) -> None:
+    """Refuses a name that is neither a key nor a parameter; asked only when something is wrong, for it costs a read."""
+    known = key_names(store, question.view)
+    for key in question.keys:
+        if key not in known:
+            raise UsageError(unknown(f"view '{question.view}'", "parameter", key, [*known, *RESERVED], "it"))
+
+
+def _once(place: str, name: str, seen: dict[str, Any]) -> None:
+    if name in seen:
+        raise UsageError(f"{place}: parameter '{name}' is given twice\n  leave one of them out")
+
+
+def read_sql(body: bytes, content_type: str) -> AskedSql:
+    """The query in a body: its text, or JSON with sql, limit and wait."""
+    if content_type.split(";")[0].strip().lower() != "application/json":
+        try:
+            return AskedSql(body.decode(), LIMIT, None)
+        except UnicodeDecodeError:
+            raise UsageError("sql: the body is not UTF-8") from None
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError as wrong:
+        raise UsageError(f"sql: the body is not JSON: {wrong}") from None
+    if not isinstance(found, dict) or not isinstance(found.get("sql"), str):
+        raise UsageError('sql: expected {"sql": "select ..."}, or the query as text/plain')
+    for name in found:
+        if name not in ("sql", "limit", "wait"):
+            raise UsageError(unknown("sql", "member", name, ("sql", "limit", "wait"), "the body"))
+    return AskedSql(found["sql"], _limit("sql", found.get("limit", LIMIT)), wait("sql", found.get("wait")))
+
+
+def _limit(place: str, given: Any) -> int:
+    try:
+        return int(str(given))
+    except ValueError:
+        raise UsageError(f"{place}: bad limit {given!r}\n  expected a number of rows") from None
+
+
+def wait(place: str, given: Any) -> float | None:
+    """Seconds to wait; without it, no common cut is asked for."""
+    if given is None:
+        return None
+    try:
+        seconds = float(given)
+    except (TypeError, ValueError):
+        seconds = -1.0
+    if not 0 <= seconds <= LONGEST_WAIT:
+        raise UsageError(f"{place}: bad wait {given!r}\n  expected 0 to {LONGEST_WAIT:g} seconds")
+    return seconds

@@ -1,0 +1,191 @@
+"""The API from the other side: answers, events and control over HTTP, with the same results and the same errors."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from tarnbeck.errors import LogError, TarnbeckError, UsageError, unknown
+from tarnbeck.serve import failures, values
+from tarnbeck.serve.answer import Answer
+from tarnbeck.serve.events import NDJSON
+from tarnbeck.serve.parameters import KEY
+from tarnbeck.serve.render import ARROW, JSON, to_json
+from tarnbeck.serve.sql import SqlAnswer
+from tarnbeck.serve.wire import cut_from_json, from_stream, to_answer
+
+if TYPE_CHECKING:
+    from tarnbeck.log.produce import Sent
+
+SECONDS = 90.0
+"""How long one response may take to begin: longer than any answer may wait."""
+PACK = 4 * 1024 * 1024
+"""Bytes of events that one request carries."""
+
+Headers = Mapping[str, str]
+
+
+class Link:
+    """One kept-alive connection, used by one thread at a time."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in _CONNECTIONS or not parts.hostname:
+            raise UsageError(f"connect: bad address {url!r}\n  expected such as http://localhost:8787")
+        self._url, self._prefix = url, parts.path.rstrip("/")
+        self._connection = _CONNECTIONS[parts.scheme](parts.hostname, parts.port, timeout=SECONDS)
+        self._lock = threading.Lock()
+
+    def call(self, method: str, path: str, body: bytes | None, headers: Headers, *, again: bool) -> bytes:
+        """The body of the response; `again` allows a second try on a connection that the server closed meanwhile."""
+        status, content = self.exchange(method, path, body, headers, again=again)
+        if status >= 400:
+            raise _failed(status, content)
+        return content
+
+    def exchange(
+        self, method: str, path: str, body: bytes | None, headers: Headers, *, again: bool
+    ) -> tuple[int, bytes]:
+        """Status and body of the response, whatever they are."""
+        with self._lock, self._begun(method, path, body, headers, again) as response:
+            return response.status, response.read()
+
+    def lines(self, method: str, path: str, body: bytes, headers: Headers) -> Iterator[dict[str, Any]]:
+        """The lines of a response as they come, however long that takes."""
+        with self._lock:
+            try:
+                with self._begun(method, path, body, headers, again=False) as response:
+                    if response.status >= 400:
+                        raise _failed(response.status, response.read())
+                    if self._connection.sock is not None:
+                        self._connection.sock.settimeout(None)
+                    for line in response:
+                        yield json.loads(line)
+            finally:
+                self._connection.close()
+
+    def _begun(
+        self, method: str, path: str, body: bytes | None, headers: Headers, again: bool
+    ) -> http.client.HTTPResponse:
+        fresh = self._connection.sock is None
+        try:
+            self._connection.request(method, self._prefix + path, body, dict(headers))
+            return self._connection.getresponse()
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            if again and not fresh:
+                return self._begun(method, path, body, headers, again=False)
+            raise LogError(
+                f"connect: no answer from {self._url}: {error or type(error).__name__}\n  is tarnbeck running there?"
+            ) from None
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+
+_CONNECTIONS: dict[str, type[http.client.HTTPConnection]] = {
+    "http": http.client.HTTPConnection,
+    "https": http.client.HTTPSConnection,
+}
+
+
+def _failed(status: int, content: bytes) -> TarnbeckError:
+    try:
+        return failures.raised(json.loads(content)["error"])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return TarnbeckError(f"the server answered with status {status}: {content[:200].decode(errors='replace')}")
+
+
+class Remote:
+    """A tarnbeck behind a URL, as a source of answers."""
+
+    def __init__(self, url: str) -> None:
+        self._link = Link(url)
+
+    def query(self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any]) -> Answer:
+        given = [(name, values.text(value)) for name, value in options.items() if value is not None]
+        for name, value in keys.items():
+            given.append(("null", name) if value is None else (KEY + name, values.text(value)))
+        path = f"/views/{quote(view, safe='')}?{urlencode(given)}"
+        return to_answer(*from_stream(self._link.call("GET", path, None, {"Accept": ARROW}, again=True)))
+
+    def sql(self, text: str, limit: int, wait: float | None) -> SqlAnswer:
+        body = to_json({"sql": text, "limit": limit, "wait": wait})
+        headers = {"Accept": ARROW, "Content-Type": JSON}
+        table, known = from_stream(self._link.call("POST", "/sql", body, headers, again=True))
+        cuts = {view: cut_from_json(cut) for view, cut in known["cuts"].items()}
+        return SqlAnswer(table, cuts, known["truncated"])
+
+    def views(self) -> list[dict[str, Any]]:
+        return self._listed("views")
+
+    def _listed(self, what: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self._link.call("GET", f"/{what}", None, {}, again=True))[what]
+        return found
+
+    def send(self, stream: str, events: Iterable[Mapping[str, Any]]) -> Sent:
+        from tarnbeck.app import App
+        from tarnbeck.schema.encode import to_json as encoded
+
+        known = {each["stream"]: each["definition"] for each in self._listed("streams")}
+        if stream not in known:
+            raise UsageError(unknown("send", "stream", stream, known, "the application"))
+        declared = App("sender").stream_of(known[stream])
+        return sent_in_packs(self._link, stream, (encoded(declared, event) for event in events))
+
+    def close(self) -> None:
+        self._link.close()
+
+
+def sent_in_packs(link: Link, stream: str, encoded: Iterable[bytes]) -> Sent:
+    """Sends events as lines, pack by pack, and adds up what became of them."""
+    from tarnbeck.log.produce import Failure, Offsets, Sent
+
+    acknowledged, failed, offsets = 0, list[Failure](), dict[int, Offsets]()
+    for pack in _packs(encoded):
+        # Not tried again: the server may have sent what it got before the connection broke.
+        path, headers = f"/streams/{quote(stream, safe='')}/events", {"Content-Type": NDJSON}
+        status, content = link.exchange("POST", path, pack, headers, again=False)
+        if status >= 400 and b'"acknowledged"' not in content:
+            raise _failed(status, content)
+        told = json.loads(content)
+        acknowledged += told["acknowledged"]
+        failed += [Failure(**each) for each in told["failed"]]
+        for partition, (first, last) in told["offsets"].items():
+            before = offsets.get(int(partition))
+            offsets[int(partition)] = Offsets(int(partition), first if before is None else before.first, last)
+    return Sent(acknowledged, tuple(failed), tuple(offsets[partition] for partition in sorted(offsets)))
+
+
+def _packs(encoded: Iterable[bytes]) -> Iterator[bytes]:
+    pack = bytearray()
+    for line in encoded:
+        pack += line + b"\n"
+        if len(pack) >= PACK:
+            yield bytes(pack)
+            pack.clear()
+    if pack:
+        yield bytes(pack)
+
+
+class RemoteControl:
+    """The Control of a node in another process."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url, self._headers = url, {"Authorization": f"Bearer {token}", "Content-Type": JSON}
+
+    def status(self) -> dict[str, Any]:
+        link = Link(self._url)
+        try:
+            found: dict[str, Any] = json.loads(link.call("GET", "/control/status", None, self._headers, again=False))
+        finally:
+            link.close()
+        return found
+
+    def run(self, job: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        yield from Link(self._url).lines("POST", "/control/jobs", to_json(job), self._headers)

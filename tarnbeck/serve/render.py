@@ -1,0 +1,131 @@
+"""Answers as bytes: JSON, CSV or an Arrow stream, as the client accepts."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import datetime
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal as Number
+from typing import Any
+
+import orjson
+
+from tarnbeck.algebra.aggregate import UNIX
+from tarnbeck.schema.types import Decimal
+from tarnbeck.serve import values
+from tarnbeck.serve.answer import Answer
+from tarnbeck.serve.sql import SqlAnswer
+from tarnbeck.serve.wire import Facts, cut_to_json, facts, to_stream
+
+JSON = "application/json"
+CSV = "text/csv"
+ARROW = "application/vnd.apache.arrow.stream"
+KINDS = (JSON, ARROW, CSV)
+
+_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
+
+
+def to_json(found: Any) -> bytes:
+    """JSON with times in UTC as ISO 8601, decimals as exact text, bytes as base64."""
+    return orjson.dumps(found, default=_plain, option=_OPTIONS)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Number):
+        return format(value, "f")
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return str(value)
+
+
+def accepted(header: str) -> str | None:
+    """The kind of content that an Accept header likes best.
+
+    >>> accepted("text/csv;q=0.5, application/vnd.apache.arrow.stream"), accepted("*/*"), accepted("")
+    ('application/vnd.apache.arrow.stream', 'application/json', 'application/json')
+    """
+    wishes = []
+    for part in header.split(",") if header.strip() else ["*/*"]:
+        kind, *parameters = (piece.strip() for piece in part.lower().split(";"))
+        quality = next((p.removeprefix("q=") for p in parameters if p.startswith("q=")), "1")
+        wishes.append((_weight(quality), kind))
+    for weight, kind in sorted(wishes, key=lambda wish: -wish[0]):
+        fits = [known for known in KINDS if kind in (known, "*/*", known.split("/")[0] + "/*")]
+        if fits and weight > 0:
+            return fits[0]
+    return None
+
+
+def _weight(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def answer(given: Answer, kind: str) -> bytes:
+    """An answer as content of this kind."""
+    if kind == ARROW:
+        return to_stream(given.arrow(), facts(given))
+    if kind == CSV:
+        return _csv(given.names, given.rows)
+    known = facts(given) | {"since": _moment(given.since), "until": _moment(given.until)}
+    names = given.names
+    return to_json(known | {"rows": [dict(zip(names, row, strict=True)) for row in _exact(given)]})
+
+
+def _moment(micros: int | None) -> datetime.datetime | None:
+    return None if micros is None else UNIX + datetime.timedelta(microseconds=micros)
+
+
+def _exact(given: Answer) -> Iterable[Sequence[Any]]:
+    """Rows whose decimals are text: sums of integers may be longer than any JSON reader's numbers."""
+    convert = {i: values.text for i, (_, type_) in enumerate(given.columns) if isinstance(type_, Decimal)}
+    return _converted(given.rows, convert) if convert else given.rows
+
+
+def _converted(rows: Iterable[Sequence[Any]], convert: Mapping[int, Callable[[Any], str]]) -> Iterator[list[Any]]:
+    for row in rows:
+        changed = list(row)
+        for place, to_text in convert.items():
+            if changed[place] is not None:
+                changed[place] = to_text(changed[place])
+        yield changed
+
+
+def sql_facts(given: SqlAnswer) -> Facts:
+    """All that the answer to a SQL query says but its rows."""
+    return {
+        "columns": [{"name": name, "type": type_} for name, type_ in given.columns],
+        "cuts": {view: cut_to_json(cut) for view, cut in given.cuts.items()},
+        "truncated": given.truncated,
+    }
+
+
+def sql_answer(given: SqlAnswer, kind: str) -> bytes:
+    """The answer to a SQL query as content of this kind."""
+    if kind == ARROW:
+        return to_stream(given.table, sql_facts(given))
+    if kind == CSV:
+        columns = [column.to_pylist() for column in given.table.columns]
+        return _csv([name for name, _ in given.columns], zip(*columns, strict=True))
+    return to_json(sql_facts(given) | {"rows": given.dicts()})
+
+
+def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """RFC 4180 with a header; null is an empty cell."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(names)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return text.getvalue().encode()
+
+
+def _cell(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, datetime.datetime):
+        return value.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z") if value.tzinfo else value.isoformat()
+    return to_json(value).decode() if isinstance(value, (list, dict)) else values.text(value)

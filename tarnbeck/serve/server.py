@@ -1,0 +1,83 @@
+"""Runs the API in a thread of its own, and ends it in order."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from dataclasses import dataclass
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from tarnbeck.errors import SetupError
+
+_STOPS_WITHIN = 5
+_CONNECTIONS = 512
+
+
+class _Uvicorn(uvicorn.Server):
+    """A server that says when it is up."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = threading.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.up.set()
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server; `port` is the real one."""
+
+    host: str
+    port: int
+    _server: _Uvicorn
+    _thread: threading.Thread
+
+    @property
+    def url(self) -> str:
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+    def stop(self) -> None:
+        """Lets requests end for a few seconds, then ends; calling it twice is fine."""
+        self._server.should_exit = True
+        self._thread.join()
+
+
+def serve(application: ASGIApp, host: str, port: int) -> Server:
+    """Starts serving at once; port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise SetupError(
+            f"can't listen on {host}:{port}: {error.strerror or error}\n  choose another port, or 0 for a free one"
+        ) from None
+    server = _Uvicorn(
+        uvicorn.Config(
+            application,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            limit_concurrency=_CONNECTIONS,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=_STOPS_WITHIN,
+        )
+    )
+
+    def run() -> None:
+        try:
+            server.run(sockets=[listening])
+        finally:
+            listening.close()
+            server.up.set()
+
+    thread = threading.Thread(target=run, name="http", daemon=True)
+    thread.start()
+    server.up.wait()
+    if not server.started:
+        raise SetupError(f"the HTTP server on {host}:{port} did not start\n  see the lines above")
+    return Server(host, listening.getsockname()[1], server, thread)
