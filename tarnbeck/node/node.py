@@ -23,9 +23,10 @@ from tarnbeck.node import progress
 from tarnbeck.node.channel import Child, Message
 from tarnbeck.node.progress import Watch
 from tarnbeck.node.register import Registered, register
-from tarnbeck.node.settings import Settings
-from tarnbeck.serve import http
+from tarnbeck.node.settings import PORT, Settings
 from tarnbeck.serve.clock import now
+from tarnbeck.serve.http import application
+from tarnbeck.serve.server import Server, serve
 from tarnbeck.store.sqlite import SQLiteStore
 
 STARTS_WITHIN = 120.0
@@ -48,7 +49,7 @@ class Node:
         self._lock = threading.Lock()
         self._folder_lock: IO[bytes] | None = None
         self._broker: Broker | None = None
-        self._server: http.Server | None = None
+        self._server: Server | None = None
         self._tell: Tell = lambda _: None
         self.url = ""
 
@@ -100,9 +101,9 @@ class Node:
 
     def _serve(self) -> None:
         token = secrets.token_urlsafe(32)
-        application = http.application(self.store, log=self.log, control=self, token=token, host=self.settings.host)
-        self._server = http.serve(application, self.settings.host, self.settings.port)
-        self.url = f"http://{self.settings.host}:{self._server.port}"
+        api = application(self.store, log=self.log, control=self, token=token, host=self.settings.host)
+        self._server = _listening(api, self.settings)
+        self.url = self._server.url
         facts = {
             "pid": os.getpid(),
             "url": self.url,
@@ -233,6 +234,16 @@ class Node:
             (self.settings.folder / "node.json").unlink(missing_ok=True)
             self._folder_lock.close()
             self._folder_lock = None
+
+
+def _listening(api: Any, settings: Settings) -> Server:
+    """The server on its port; the usual one gives way to a free one when it is taken."""
+    try:
+        return serve(api, settings.host, settings.port)
+    except SetupError:
+        if settings.port != PORT:
+            raise
+        return serve(api, settings.host, 0)
 
 
 def hold(folder: Path) -> IO[bytes]:

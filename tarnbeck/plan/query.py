@@ -109,7 +109,9 @@ def raw_of(type_: Type, sql: str, dialect: Dialect) -> str:
         return CAST.format(sql)
     if isinstance(type_, Decimal):
         if type_.precision <= 18:
-            return CAST.format(f"({sql}) * {10**type_.scale}" if type_.scale else sql)
+            # DuckDB multiplies in the width of the column, which the product may exceed; Spark widens by itself.
+            wide = f"CAST({sql} AS DECIMAL(38,{type_.scale})) * {10**type_.scale}" if dialect == "duckdb" else None
+            return CAST.format((wide or f"({sql}) * {10**type_.scale}") if type_.scale else sql)
         # Scaling a wide decimal up would need more than 38 digits on the way; dropping the point does not.
         return f"CAST(replace(CAST({sql} AS {TEXT[dialect]}), '.', '') AS DECIMAL(38,0))"
     return sql

@@ -73,7 +73,7 @@ def run(feeds: Mapping[str, Feed], batches: Iterator[pa.RecordBatch]) -> Iterato
     connection.execute("SET TimeZone = 'UTC'")
     try:
         for topic, records in _chunks(batches):
-            for version, partial in _compute(connection, feeds[topic], records):
+            for version, partial in _partials(connection, feeds[topic], records):
                 yield pa.RecordBatch.from_arrays([pa.array([version]), pa.array([_pack(partial)])], schema=OUTPUT)
     finally:
         connection.close()
@@ -97,20 +97,24 @@ def _records(batches: list[pa.RecordBatch]) -> pa.Table:
     return pa.Table.from_batches(batches).drop_columns(["topic"])
 
 
-def _compute(connection: duckdb.DuckDBPyConnection, feed: Feed, records: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+def _partials(connection: duckdb.DuckDBPyConnection, feed: Feed, records: pa.Table) -> Iterator[tuple[int, pa.Table]]:
     events = decode(feed.stream, records).events
     if not events.num_rows:
         return
     for fed in feed.works:
-        source = _from(events, fed.start)
-        levels = []
-        for level, step in enumerate(fed.steps):
-            source = _run(connection, step, source, "pane" if level else "_time")
-            numbered = source.append_column("level", pa.repeat(pa.scalar(level, pa.int64()), source.num_rows))
-            levels.append(numbered.select(fed.schema.names).cast(fed.schema))
-        partial = pa.concat_tables(levels)
+        partial = compute(connection, fed, _from(events, fed.start))
         if partial.num_rows:
             yield fed.version, partial
+
+
+def compute(connection: duckdb.DuckDBPyConnection, fed: Work, events: pa.Table) -> pa.Table:
+    """The partial of one view over events: the finest level from the events, each coarser one from the one below."""
+    levels, source = [], events
+    for level, step in enumerate(fed.steps):
+        source = _run(connection, step, source, "pane" if level else "_time")
+        numbered = source.append_column("level", pa.repeat(pa.scalar(level, pa.int64()), source.num_rows))
+        levels.append(numbered.select(fed.schema.names).cast(fed.schema))
+    return pa.concat_tables(levels)
 
 
 def _run(connection: duckdb.DuckDBPyConnection, step: Step, source: pa.Table, moment: str) -> pa.Table:

@@ -1,0 +1,109 @@
+"""Runs an application's declarations in plain Python: events in, the rows of every view out."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from tarnbeck.algebra.aggregate import UNIX
+from tarnbeck.app import App
+from tarnbeck.errors import UsageError, unknown
+from tarnbeck.memory.partials import Partial, partials, rows
+from tarnbeck.plan.view import View
+from tarnbeck.schema.decode import decode
+from tarnbeck.schema.encode import to_json
+from tarnbeck.schema.stream import Stream
+from tarnbeck.window.window import AllTime
+
+Event = Mapping[str, Any] | bytes
+"""Columns by name, or the bytes of a record as a producer would send them."""
+
+_MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the views of an application answer over some events, and what was quarantined."""
+
+    app: App
+    partials: Mapping[str, Partial]
+    rejects: Mapping[str, list[str]]
+
+    def rows(self, view: str, per: str | None = None) -> list[dict[str, Any]]:
+        """The rows of a view, by keys and start; `per` is a rollup's level, the finest when left out."""
+        if view not in self.partials:
+            raise UsageError(unknown("run", "view", view, self.partials, f"app '{self.app.name}'"))
+        plan = self.app.views[view]
+        levels = plan.window.levels
+        if per is not None and per not in levels:
+            raise UsageError(unknown(f"view '{view}'", "level", per, levels, "its window"))
+        return _rows(plan, self.partials[view], 0 if per is None else levels.index(per))
+
+    __getitem__ = rows
+
+
+def run(
+    app: App,
+    events: Iterable[Event] | Mapping[str, Iterable[Event]],
+    *,
+    received: datetime.datetime = UNIX,
+) -> Run:
+    """Runs all views over events; an app with several streams takes a mapping from stream to events.
+
+    `received` is when the log would have received them, which matters to streams with `time=tb.arrival()` only.
+    """
+    by_stream = _by_stream(app, events)
+    found: dict[str, Partial] = {}
+    rejects: dict[str, list[str]] = {}
+    for name, stream in app.streams.items():
+        decoded = decode(stream, _records(stream, by_stream.get(name, ()), received))
+        rejects[name] = decoded.rejects.column("reason").to_pylist()
+        kept = list(rows(decoded.events))
+        found |= {view.name: partials(view, kept) for view in app.views.values() if view.stream is stream}
+    return Run(app, found, rejects)
+
+
+def _by_stream(app: App, events: Iterable[Event] | Mapping[str, Iterable[Event]]) -> Mapping[str, Iterable[Event]]:
+    if isinstance(events, Mapping):
+        for name in events:
+            if name not in app.streams:
+                raise UsageError(unknown("run", "stream", name, app.streams, f"app '{app.name}'"))
+        return events
+    if len(app.streams) != 1:
+        raise UsageError(
+            f"run: app '{app.name}' has {len(app.streams)} streams\n  say which: run(app, {{'stream': events, …}})"
+        )
+    return {next(iter(app.streams)): events}
+
+
+def _records(stream: Stream, events: Iterable[Event], received: datetime.datetime) -> pa.Table:
+    values = [event if isinstance(event, bytes) else to_json(stream, event) for event in events]
+    count = len(values)
+    return pa.table(
+        {
+            "partition": pa.array([0] * count, pa.int32()),
+            "offset": pa.array(range(count), pa.int64()),
+            "timestamp": pa.array([received] * count, pa.timestamp("us", "UTC")),
+            "key": pa.nulls(count, pa.binary()),
+            "value": pa.array(values, pa.binary()),
+        }
+    )
+
+
+def _rows(view: View, partial: Partial, level: int) -> list[dict[str, Any]]:
+    pane = view.window.panes[level]
+    places = [place for place in partial if place[1] == level]
+    places.sort(key=lambda place: ([(key is not None, key) for key in place[0]], place[2]))
+    found = []
+    for place in places:
+        row = dict(zip((key.name for key in view.keys), view.read_keys(place[0]), strict=True))
+        if not isinstance(view.window, AllTime):
+            end = pane.end_of(place[2])
+            row |= {"start": UNIX + place[2] * _MICROSECOND, "end": UNIX + (end or 0) * _MICROSECOND}
+        outputs = (output.name for output in view.outputs)
+        found.append(row | dict(zip(outputs, view.finish(partial[place]), strict=True)))
+    return found
