@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from tarnbeck.store import keys
 
 Place = tuple[int, bytes, int]
 """Level, encoded key, pane: where a row stands inside its part."""
+States = tuple[Raw, ...]
+NOTHING: Mapping[Place, States] = MappingProxyType({})
 
 GENERATION = "rows"
 """The table of a generation's file."""
@@ -144,21 +147,35 @@ def _fold(places: list[Place], rows: list[tuple[Raw, ...]], layout: Layout) -> d
     return states
 
 
-def merge_into(con: sqlite3.Connection, table: str, part: int, layout: Layout, partial: Partial) -> None:
-    """Read the states that the partial touches, merge, and write them back as absolute rows."""
-    if not partial.states:
-        return
+def merge_into(
+    con: sqlite3.Connection,
+    table: str,
+    part: int,
+    layout: Layout,
+    partial: Partial,
+    known: Mapping[Place, States] = NOTHING,
+    all_known: bool = False,
+) -> dict[Place, States]:
+    """Merge a partial with the states it touches, write absolute rows, and give them back.
+
+    States that the caller knows are not read; if it knows all of the part's, none are.
+    """
     sql = statements(table, Shape(layout.keys, layout.states))
     merge, merged = layout.merge, dict(partial.states)
     # In the table's own order each page is visited once.
     places = sorted(merged)
-    for place, old in _existing(con, sql, part, places, layout.states):
+    for place in places if known else ():
+        if (old := known.get(place)) is not None:
+            merged[place] = merge(old, merged[place])
+    unknown = [] if all_known else [place for place in places if place not in known]
+    for place, old in _existing(con, sql, part, unknown, layout.states):
         merged[place] = merge(old, merged[place])
     states = _stored([merged[place] for place in places], layout.states)
     readable = dict(zip(partial.keys, _stored(list(partial.keys.values()), layout.keys), strict=True))
     con.executemany(
         sql.write, [(part, *place, *readable[place[1]], *row) for place, row in zip(places, states, strict=True)]
     )
+    return merged
 
 
 def _existing(

@@ -26,6 +26,7 @@ from tarnbeck.store.protocol import (
     Refused,
     Switched,
 )
+from tarnbeck.store.recent import Known, Recent
 from tarnbeck.store.snapshot import SQLiteSnapshot, snapshot
 from tarnbeck.store.state import Catalog, Feeder, Intent, Stage, StreamState, VersionState
 
@@ -45,6 +46,7 @@ class SQLiteStore:
         self._writer = Writer(path)
         with self._writer.transaction() as con:
             catalog.create(con)
+        self._recent = Recent()
         self._readers = Readers(path, self._files.folder)
 
     def close(self) -> None:
@@ -178,13 +180,32 @@ class SQLiteStore:
                     for version, given in zip(found, contributions, strict=True)
                 ]
             )
-            done = []
+            done = {}
             for version, given, partial, fit in zip(found, contributions, partials, fits, strict=True):
-                if version is not None and fit and _take(con, version, given, partial):
-                    done.append(version.id)
+                if version is not None and fit and (known := self._take(con, version, given, partial)):
+                    done[version.id] = known
+        for taken, known in done.items():
+            self._recent.keep(taken, known)
         gone = tuple(given.version for version, given in zip(found, contributions, strict=True) if version is None)
         refused = tuple(given.version for given in contributions if given.version not in {*done, *gone})
         return Committed(tuple(done), refused, gone)
+
+    def _take(
+        self, con: sqlite3.Connection, version: VersionState, given: Contribution, partial: rows.Partial
+    ) -> Known | None:
+        """Merge one contribution into the version's open epoch and advance its cut; None when no epoch is open."""
+        _same_layout(version, given.layout)
+        _moves(version, given, partial)
+        epoch = rules.epoch_to_write(version)
+        if epoch is None:
+            return None
+        known = self._recent.take(version, epoch)
+        table = rows.table_of(version.id)
+        merged = rows.merge_into(con, table, epoch.id, given.layout, partial, known.states, known.all)
+        cut = rules.advanced(version.cut, given.end)
+        con.execute("UPDATE versions SET cut = ? WHERE id = ?", (cut.to_json(), version.id))
+        known.states.update(merged)
+        return Known(epoch.id, cut, known.states, known.all)
 
     def roll(self, version: int) -> Cut | None:
         """Close the open epoch at the view's cut and open the next; None when the version is gone."""
@@ -282,24 +303,21 @@ class SQLiteStore:
             con.execute("REPLACE INTO meta VALUES (?, ?)", (key, value))
 
 
-def _take(con: sqlite3.Connection, version: VersionState, given: Contribution, partial: rows.Partial) -> bool:
-    """Merge one contribution into the version's open epoch and advance its cut."""
-    _same_layout(version, given.layout)
-    epoch = rules.epoch_to_write(version)
-    if epoch is None:
-        return False
-    rows.merge_into(con, rows.table_of(version.id), epoch.id, given.layout, partial)
-    cut = rules.advanced(version.cut, given.end)
-    con.execute("UPDATE versions SET cut = ? WHERE id = ?", (cut.to_json(), version.id))
-    return True
-
-
 def _same_layout(version: VersionState, layout: Layout) -> None:
     if (version.keys, version.states) != (layout.keys, layout.states):
         raise StoreError(
             f"view '{version.view}': version {version.id} is laid out differently\n"
             f"  expected keys {_forms(version.keys)}, states {_forms(version.states)}\n"
             f"  found keys {_forms(layout.keys)}, states {_forms(layout.states)}"
+        )
+
+
+def _moves(version: VersionState, given: Contribution, partial: rows.Partial) -> None:
+    """Rows without a span would be counted again with the next commit."""
+    if partial.states and given.start.advance(given.end) == given.start:
+        raise StoreError(
+            f"view '{version.view}': a contribution has rows, but no events between {given.start} and {given.end}\n"
+            "  this is a defect of the layer that sent it"
         )
 
 

@@ -79,8 +79,8 @@ def test_a_view_without_keys_and_a_view_without_states_are_kept(case: Case) -> N
         ("total", layout_of((), (Physical.INT,)), (0, 0, 4)),
         ("seen", layout_of((Physical.TEXT,), ()), ("EUR", 0, 0)),
     ]
-    for name, layout, row in cases:
-        version = case.view(name, layout).id
+    versions = [case.view(name, layout).id for name, layout, _ in cases]
+    for version, (_, layout, row) in zip(versions, cases, strict=True):
         for i in range(2):
             case.feed(version, cut(i + 1), [row], layout)
     assert case.rows("total") == [(0, 0, 8)]

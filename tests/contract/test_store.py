@@ -113,6 +113,24 @@ def test_a_partial_of_another_layout_is_refused(case: Case) -> None:
         case.store.begin_generation(version, wrong, cut(), None)
 
 
+def test_rows_without_a_span_are_refused(case: Case) -> None:
+    version = case.view().id
+    with pytest.raises(StoreError, match="no events between"):
+        case.store.commit(None, [case.share(version, cut(), cut(), [("EUR", 0, 0, 1)])])
+
+
+def test_writers_that_alternate_merge_into_what_the_other_wrote(case: Case) -> None:
+    version, stores = case.view().id, [case.store, case.again()]
+    for i in range(9):
+        if i == 5:
+            stores[0].roll(version)
+        rows = [(f"key{i % 2}", 0, 0, 1), ("all", 0, 0, 1)]
+        assert stores[i // 2 % 2].commit(None, [case.share(version, cut(i), cut(i + 1), rows)]).done
+    closed, opened = [("all", 5), ("key0", 3), ("key1", 2)], [("all", 4), ("key0", 2), ("key1", 2)]
+    assert [(row[0], row[-1]) for row in case.rows()] == closed + opened
+    stores[1].close()
+
+
 def test_a_writer_that_was_taken_over_is_fenced_and_changes_nothing(case: Case) -> None:
     version = case.view().id
     old = case.store.take_token(SPEED)

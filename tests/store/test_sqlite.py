@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tarnbeck.errors import StoreError
-from tarnbeck.store import connection, garbage, rows
+from tarnbeck.store import connection, garbage, recent, rows
 from tarnbeck.store.sqlite import SQLiteStore
 from tests.contract.stores import COUNTS, Case, cut, rows_of
 
@@ -93,6 +93,23 @@ def test_a_failed_transaction_changes_nothing_and_the_store_goes_on(case: Case) 
             case.store.commit(None, shares)
     assert case.state(first).cut == cut()
     assert len(case.store.commit(None, shares).done) == 2
+
+
+def test_states_are_read_back_when_too_many_are_remembered(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent, "MOST", 2)
+    version = case.view().id
+    for i in range(4):
+        case.feed(version, cut(i + 1), [(f"key{k}", 0, 0, 1) for k in range(i + 1)])
+    assert [row[-1] for row in sorted(case.rows())] == [4, 3, 2, 1]
+
+
+def test_a_failed_commit_is_forgotten(case: Case) -> None:
+    version = case.view().id
+    case.feed(version, cut(1), [("EUR", 0, 0, 1)])
+    with pytest.raises(StoreError, match="no events between"):
+        case.store.commit(None, [case.share(version, cut(1), cut(n), [("EUR", 0, 0, 5)]) for n in (2, 1)])
+    case.feed(version, cut(2), [("EUR", 0, 0, 1)])
+    assert case.rows() == [("EUR", 0, 0, 2)]
 
 
 def test_a_writer_that_hangs_is_reported_not_waited_for_for_ever(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
