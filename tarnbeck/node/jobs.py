@@ -59,15 +59,26 @@ def run(desk: Desk, job: Job) -> Iterator[Update]:
     with ThreadPoolExecutor(1, thread_name_prefix="job") as pool:
         result = pool.submit(JOBS[job["do"]], desk, job, updates.put)
         result.add_done_callback(lambda _: updates.put(None))
-        while True:
-            try:
-                update = updates.get(timeout=0.5)
-            except queue.Empty:
-                update = {"done": progress(desk.spark)}
-            if update is None:
-                break
-            yield update
+        yield from _told(desk, updates)
     yield {"result": result.result()}
+
+
+def _told(desk: Desk, updates: queue.SimpleQueue[Update | None]) -> Iterator[Update]:
+    """Every step as it begins, and how far Spark is with it while it lasts."""
+    latest: Update = {}
+    while True:
+        try:
+            update = updates.get(timeout=0.5)
+        except queue.Empty:
+            done = progress(desk.spark)
+            if done != latest.get("done"):
+                latest = {**latest, "done": done}
+                yield latest
+            continue
+        if update is None:
+            return
+        latest = update
+        yield latest
 
 
 def progress(spark: SparkSession) -> float | None:

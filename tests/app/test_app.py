@@ -1,0 +1,124 @@
+"""Declarations: what is wrong is refused at once, with the place, what was expected and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import tarnbeck as tb
+from tarnbeck.plan.definition import identity
+from tarnbeck.schema.stream import Stream
+
+SCHEMA = (
+    "time timestamp, exchange string, currency string, price decimal(18,2), volume double, tags map<string, string>"
+)
+
+
+def declared() -> tuple[tb.App, Stream]:
+    app = tb.App("bitcoin")
+    return app, app.stream("prices", SCHEMA, time="time", key="currency")
+
+
+def test_an_unknown_column_is_named_with_the_nearest_one() -> None:
+    app, prices = declared()
+    with pytest.raises(tb.TarnbeckError) as refused:
+        app.view("ohlc", prices, select={"open": tb.first("prise")})
+    text = str(refused.value)
+    assert "view 'ohlc'" in text
+    assert "unknown column 'prise'" in text
+    assert "stream 'prices' has: time, exchange, currency, price, volume, tags" in text
+    assert "did you mean 'price'?" in text
+
+
+Wrong = Callable[[tb.App, Stream], object]
+MISTAKES: dict[str, tuple[Wrong, str]] = {
+    "view twice": (lambda a, s: [a.view("v", s, select={"n": tb.count()}) for _ in range(2)], "declared twice"),
+    "stream twice": (lambda a, _: a.stream("prices", SCHEMA, time="time"), "declared twice"),
+    "bad name": (lambda a, s: a.view("My View", s, select={"n": tb.count()}), "bad name"),
+    "where not a condition": (
+        lambda a, s: a.view("v", s, where="price", select={"n": tb.count()}),
+        "expected boolean, found decimal",
+    ),
+    "sum of text": (lambda a, s: a.view("v", s, select={"n": tb.sum("currency")}), "expected a number, found string"),
+    "key of many values": (lambda a, s: a.view("v", s, by="tags", select={"n": tb.count()}), "expected a single value"),
+    "nothing selected": (lambda a, s: a.view("v", s, select={}), "at least one aggregate"),
+    "only expressions": (lambda a, s: a.view("v", s, select={"x": "1 + 1"}), "at least one aggregate"),
+    "derived before measured": (
+        lambda a, s: a.view("v", s, select={"spread": "high - 1", "high": tb.max("price")}),
+        "unknown column 'high'",
+    ),
+    "key and output": (lambda a, s: a.view("v", s, by="currency", select={"currency": tb.count()}), "rename one"),
+    "reserved name": (lambda a, s: a.view("v", s, select={"start": tb.count()}), "bad column name"),
+    "computed key without a name": (
+        lambda a, s: a.view("v", s, by="upper(currency)", select={"n": tb.count()}),
+        "needs a name",
+    ),
+    "key named twice": (lambda a, s: a.view("v", s, by=["currency", "currency"], select={"n": tb.count()}), "twice"),
+    "stream of another app": (lambda _, s: tb.App("other").view("v", s, select={"n": tb.count()}), "not a stream of"),
+    "unknown time column": (lambda a, _: a.stream("s", SCHEMA, time="tyme"), "did you mean 'time'"),
+    "time of a wrong type": (lambda a, _: a.stream("s", "at bigint", time="at"), r"tb.epoch\('at', 's'\)"),
+    "unknown key column": (lambda a, _: a.stream("s", SCHEMA, time="time", key="curency"), "did you mean 'currency'"),
+    "unknown zone": (lambda a, _: a.stream("s", SCHEMA, time="time", zone="Europe/Wien"), "unknown time zone"),
+    "bad topic": (lambda a, _: a.stream("s", SCHEMA, time="time", topic="no spaces"), "bad topic"),
+    "no partitions": (lambda a, _: a.stream("s", SCHEMA, time="time", partitions=0), "bad number of partitions"),
+    "unknown unit": (lambda a, _: tb.epoch("at", "weeks"), "expected one of: s, ms, us, ns"),  # type: ignore[arg-type]
+    "wide sum": (
+        lambda a, _: a.view("v", a.stream("s", "t timestamp, x decimal(38,2)", time="t"), select={"n": tb.sum("x")}),
+        "at most 30 digits",
+    ),
+}
+
+
+@pytest.mark.parametrize(("mistake", "message"), MISTAKES.values(), ids=list(MISTAKES))
+def test_a_mistake_is_refused_when_declared(mistake: Wrong, message: str) -> None:
+    app, prices = declared()
+    with pytest.raises(tb.TarnbeckError, match=message):
+        mistake(app, prices)
+
+
+def everything() -> tb.App:
+    app = tb.App("all")
+    stream = app.stream(
+        "events", SCHEMA, time="time", zone="Europe/Vienna", key="currency", topic="theirs", create=False
+    )
+    other = app.stream("numbers", "at bigint, x double", time=tb.epoch("at", "ms"), partitions=3)
+    arrived = app.stream("arrived", "x int", time=tb.arrival())
+    app.view(
+        "rolled",
+        stream,
+        by={"up": "upper(currency)"},
+        where="price > 0",
+        select={"n": tb.count()},
+        window=tb.rollup("minute", "day", zone="Asia/Kolkata"),
+    )
+    app.view("tumbled", other, window=tb.tumbling("90 seconds"), select={"m": tb.mean("x"), "double": "m * 2"})
+    app.view("whole", arrived, select={"first": tb.first("x"), "last": tb.last("x"), "n": tb.count("x")})
+    return app
+
+
+def test_a_definition_can_be_read_back_to_the_same_application() -> None:
+    app = everything()
+    again = tb.App.of(app.definition())
+    assert again.definition() == app.definition()
+    assert again.streams == app.streams
+    assert {name: identity(view) for name, view in again.views.items()} == {
+        name: identity(view) for name, view in app.views.items()
+    }
+
+
+def test_a_definitions_identity_changes_with_what_decides_its_answers_and_with_nothing_else() -> None:
+    def view(schema: str = SCHEMA, where: str = "price > 0", partitions: int = 2) -> str:
+        app = tb.App("identity")
+        stream = app.stream("prices", schema, time="time", partitions=partitions)
+        return identity(app.view("v", stream, where=where, select={"n": tb.count()}))
+
+    assert view() == view(where="PRICE>0".lower()) == view(partitions=5)
+    assert view() != view(where="price > 1")
+    assert view() != view(schema=SCHEMA.replace("18,2", "18,3"))
+
+
+def test_measures_that_need_the_same_state_share_it() -> None:
+    app, prices = declared()
+    view = app.view("v", prices, select={"mean": tb.mean("price"), "sum": tb.sum("price"), "n": tb.count("price")})
+    assert len(view.states) == 2
