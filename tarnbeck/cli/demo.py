@@ -20,7 +20,7 @@ from tarnbeck.cli.options import FOLDER, Folder, Seconds
 from tarnbeck.cli.picture import picture
 from tarnbeck.cli.signals import asked_to_stop, terminated_like_interrupted
 from tarnbeck.cli.up import log
-from tarnbeck.cli.watch import Question, changes, series_of
+from tarnbeck.cli.watch import Question, looks, series_of
 from tarnbeck.errors import NotReady
 from tarnbeck.window.duration import MINUTE
 
@@ -110,7 +110,7 @@ def _watch(node: Node, feeding: Future[Sent], fed: Fed, seconds: float | None, s
     from tarnbeck.serve.client import connect
 
     with connect(node.settings.folder) as client, _screen(node, fed) as screen:
-        for answer in changes(client, WATCHED, seconds, stop):
+        for answer in looks(client, WATCHED, seconds, stop):
             if feeding.done():
                 return
             screen(answer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,11 +33,12 @@ def properties_of(texts: list[str] | None) -> tuple[tuple[str, str], ...]:
 @contextmanager
 def store_of(folder: Path) -> Iterator[SQLiteStore]:
     """The folder's store, which works whether a node runs or not."""
+    from tarnbeck.serve.clock import now
     from tarnbeck.store.sqlite import SQLiteStore
 
     if not (folder / "store").is_dir():
         raise UsageError(f"no app has run in '{folder}' yet\n  start one: tarnbeck up app.py")
-    store = SQLiteStore(folder / "store", lambda: time.time_ns() // 1000)
+    store = SQLiteStore(folder / "store", now)
     try:
         yield store
     finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -32,9 +32,9 @@ def query(
     from tarnbeck.serve.client import connect
 
     form = form_of(json, csv)
-    chosen: dict[str, Any] = pairs(keys, "key", "currency=EUR")
+    chosen = pairs(keys, "key", "currency=EUR")
     with connect(folder) as client:
-        answer = client.query(view, last=last, since=since, until=until, per=per, limit=limit, **chosen)
+        answer = client.query(view, last=last, since=since, until=until, per=per, limit=limit, keys=chosen)
     if form is not None:
         show.data(render.answer(answer, form))
     else:

@@ -30,7 +30,7 @@ class Question:
     """What is watched."""
 
     view: str
-    keys: dict[str, Any] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
     last: str | None = None
     per: str | None = None
     column: str | None = None
@@ -61,33 +61,38 @@ def watch(
 
     question = Question(view, pairs(keys, "key", "currency=EUR"), last, per, column)
     with connect(folder) as client:
-        answers = changes(client, question, seconds)
+        answers = changes(looks(client, question, seconds))
         if json or not show.terminal():
             stream(answers, json)
         else:
             live(answers, question)
 
 
-def changes(
+def looks(
     client: Client, question: Question, seconds: float | None, stop: threading.Event | None = None
 ) -> Iterator[Answer | None]:
-    """An answer whenever the cut has moved, until the time is over or `stop` is set; None while it is building."""
+    """The answer, again and again, until the time is over or `stop` is set; None while the view is building."""
     range_ = question.last or recent(client, question)
     deadline = None if seconds is None else time.monotonic() + seconds
-    seen: Any = ()
     stop = stop or threading.Event()
     while True:
         try:
-            answer = client.query(question.view, last=range_, per=question.per, **question.keys)
+            yield client.query(question.view, last=range_, per=question.per, keys=question.keys)
         except NotReady:
-            answer = None
+            yield None
+        left = EVERY if deadline is None else min(EVERY, deadline - time.monotonic())
+        if left <= 0 or stop.wait(left):
+            return
+
+
+def changes(answers: Iterator[Answer | None]) -> Iterator[Answer | None]:
+    """Only the answers whose cut has moved."""
+    seen: Any = ()
+    for answer in answers:
         state = None if answer is None else (answer.version, answer.cut)
         if state != seen:
             seen = state
             yield answer
-        left = EVERY if deadline is None else min(EVERY, deadline - time.monotonic())
-        if left <= 0 or stop.wait(left):
-            return
 
 
 def recent(client: Client, question: Question) -> str | None:

@@ -49,7 +49,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _changes(client: Any, question: Question, seconds: float = 0.2) -> list[Answer | None]:
-    return list(watch.changes(client, question, seconds))
+    return list(watch.changes(watch.looks(client, question, seconds)))
 
 
 def test_an_answer_comes_only_when_the_cut_has_moved() -> None:
@@ -70,7 +70,7 @@ def test_watching_ends_when_it_is_told_to() -> None:
     stop = threading.Event()
     client: Any = Told(_answer(1, 1))
     seen = []
-    for answer in watch.changes(client, Question("per_second"), None, stop):
+    for answer in watch.looks(client, Question("per_second"), None, stop):
         seen.append(answer)
         stop.set()
     assert len(seen) == 1
