@@ -144,15 +144,21 @@ class Readers:
 
     def catalog(self) -> Catalog:
         """The catalog of this moment."""
-        reader = self.take()
-        try:
+        with self.reader() as reader:
             found = reader.begin()
             reader.end()
+        return found
+
+    @contextmanager
+    def reader(self) -> Iterator[Reader]:
+        """One that is idle; after a failure it is not used again, for it may be in the middle of anything."""
+        reader = self.take()
+        try:
+            yield reader
         except BaseException:
             reader.close()
             raise
         self.give(reader)
-        return found
 
     def close(self) -> None:
         with self._lock:

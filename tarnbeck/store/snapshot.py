@@ -57,19 +57,13 @@ class SQLiteSnapshot:
 @contextmanager
 def snapshot(readers: Readers, views: Sequence[str] | None, instead: Mapping[str, int]) -> Iterator[SQLiteSnapshot]:
     """A snapshot of the given views, or of all of them; `instead` names versions other than those that answer."""
-    reader = readers.take()
-    try:
+    with readers.reader() as reader:
         found = SQLiteSnapshot(reader, _pinned(reader, views, instead))
         try:
             yield found
         finally:
             found.close()
             reader.end()
-    except BaseException:
-        # A reader that failed somewhere may be in the middle of anything; the next one starts afresh.
-        reader.close()
-        raise
-    readers.give(reader)
 
 
 def _pinned(reader: Reader, views: Sequence[str] | None, instead: Mapping[str, int]) -> Mapping[str, VersionState]:

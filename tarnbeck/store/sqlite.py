@@ -159,8 +159,8 @@ class SQLiteStore:
 
     def check_token(self, role: str, token: int) -> None:
         """Raise Fenced when another writer took over."""
-        with self._writer.transaction() as con:
-            _check_token(con, role, token)
+        with self._readers.reader() as reader:
+            _check_token(reader.con, role, token)
 
     def fed(self, stream: str | None = None) -> tuple[VersionState, ...]:
         """The versions that the live query feeds."""
@@ -294,9 +294,9 @@ class SQLiteStore:
         return garbage.collect(self._writer, self._files, self._clock())
 
     def meta(self, key: str) -> str | None:
-        with self._writer.transaction() as con:
-            found = con.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-            return None if found is None else str(found[0])
+        with self._readers.reader() as reader:
+            found = reader.con.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if found is None else str(found[0])
 
     def set_meta(self, key: str, value: str) -> None:
         with self._writer.transaction() as con:

@@ -12,7 +12,7 @@ from tests.simulator.log import EVENT
 from tests.simulator.operations import Cast, create
 from tests.simulator.world import Violation, World
 
-ROUNDS, EARLIEST, NO_NEW_JOBS = 160, 40, 120
+ROUNDS, EARLIEST, NO_NEW_JOBS = 160, 24, 120
 
 
 def settle(world: World, cast: Cast) -> None:
