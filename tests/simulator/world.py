@@ -108,6 +108,7 @@ class World:
             with self.store.snapshot() as snapshot:
                 for name, version in snapshot.versions.items():
                     self.check_progress(name, version)
+                    self.check_repairs(version)
                 self.check_deploy(snapshot.versions)
                 yield
                 for name, version in snapshot.versions.items():
@@ -130,12 +131,18 @@ class World:
             raise Violation(f"went back: view {name} from {self.seen[key]} to {version.cut}")
         self.seen[key] = version.cut
 
+    def _fault(self, version: VersionState) -> int | None:
+        return self.faults.get(version.generation.id) if version.generation else None
+
+    def check_repairs(self, version: VersionState) -> None:
+        """What a full batch repaired stays repaired; judged when the snapshot is taken, for a paused query is older."""
+        fault = self._fault(version)
+        if fault is not None and (version.id, fault) in self.repaired:
+            raise Violation(f"undone: a repaired fault is back in version {version.id}")
+
     def check_rows(self, version: VersionState, rows: list[Row]) -> None:
         """Every event below the cut counts once, by the version's own definition, and nothing else does."""
-        generation = version.generation.id if version.generation else 0
-        if generation in self.faults:
-            if (version.id, self.faults[generation]) in self.repaired:
-                raise Violation(f"undone: a repaired fault is back in generation {generation}")
+        if self._fault(version) is not None:
             return
         found: Counter[Row] = Counter()
         for row in rows:
@@ -157,6 +164,7 @@ class World:
     def check_settled(self) -> None:
         """Everything arrived everywhere, also in versions that do not answer yet."""
         for version in self.store.versions().values():
+            self.check_repairs(version)
             with self.store.snapshot([version.view], {version.view: version.id}) as snapshot:
                 self.check_rows(version, rows_of(snapshot, version.view))
         wanted = self.log.truth(self.origin, self.log.end(), BROKEN)
