@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import time
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -16,13 +15,12 @@ from tarnbeck.algebra.state import Raw
 from tarnbeck.cut import Cut
 from tarnbeck.errors import NotReady, StoreError, UsageError, unknown
 from tarnbeck.plan.view import View
-from tarnbeck.schema import types
 from tarnbeck.schema.types import Type
 from tarnbeck.serve import moment, values
+from tarnbeck.serve.memo import Plan, Row, memo
 from tarnbeck.serve.table import of_rows
 from tarnbeck.store import keys as encoding
 from tarnbeck.store import rules
-from tarnbeck.store.definitions import view_of
 from tarnbeck.store.protocol import Snapshot, Store
 from tarnbeck.store.state import VersionState
 from tarnbeck.window.pane import Pane, Whole
@@ -38,9 +36,9 @@ REACH = 3_000_000
 """Rows that one question may merge before its limit is applied: what it costs in memory is bounded by this."""
 
 _PAUSE = 0.02
+_FEW = 100
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
-Row = tuple[Any, ...]
 Merged = dict[tuple[Raw, ...], tuple[Raw, ...]]
 """Raw keys, level and pane -> merged states."""
 
@@ -122,6 +120,25 @@ def answers(store: Store, questions: Sequence[Question], *, same_cut: float | No
         return [ask(store, snapshot, question) for question in questions]
 
 
+def quick(store: Store, question: Question, now: int) -> Answer | None:
+    """The answer, if it takes no longer than handing the question to another thread would; else nothing."""
+    with ready(store, [question.view]) as snapshot:
+        view = view_in(store, snapshot.versions[question.view])
+        return ask(store, snapshot, question) if _few(view, question, now) else None
+
+
+def _few(view: View, question: Question, now: int) -> bool:
+    """Whether the question is for one key and few windows."""
+    if len(question.keys) < len(view.keys):
+        return False
+    pane = view.window.panes[_level(view, question)]
+    length = pane.end_of(0)
+    if length is None or question.since is None:
+        return length is None
+    until = now if question.until is None else question.until
+    return until - question.since <= _FEW * length
+
+
 def key_names(store: Store, view: str) -> tuple[str, ...]:
     """The key columns of a view."""
     with _snapshot(store, [view]) as snapshot:
@@ -147,25 +164,38 @@ def ready(store: Store, names: Sequence[str], same_cut: float | None = None) -> 
 def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH) -> Answer:
     """The answer of a view to one question in a snapshot that holds it; more than `reach` rows are refused."""
     version = snapshot.versions[question.view]
-    view = view_in(store, version)
-    level = _level(view, question)
-    pane = view.window.panes[level]
-    merged = _merged(snapshot, view, question, level, reach)
-    ordered = _ordered(view, merged, _limit(question))
-    depth, read, finish = len(view.keys), view.read_keys, view.finish
-    rows = [(*read(at[:depth]), *_window(pane, at[-1]), *finish(merged[at])) for at in ordered]
+    known = memo(store)
+    plan = known.plan(store, version)
+    level = _level(plan.view, question)
+    raws, panes = _raw_keys(plan.view, question.keys), _panes(plan.view, question, level)
+    # Rows are a function of a version and a cut: until the next commit, the same question has the same answer.
+    asked = (version.id, version.cut, level, tuple(sorted(raws.items())), panes, _limit(question))
+    found = known.answered(asked)
+    if found is None:
+        merged = _merged(snapshot, plan.view, level, raws, panes, reach)
+        rows = _rows(plan, level, merged, question.limit)
+        found = rows, len(rows) < len(merged)
+        known.keep(asked, found)
+    rows, truncated = found
     return Answer(
-        view.name,
+        plan.view.name,
         version.id,
-        columns_of(view),
-        rows,
+        plan.columns,
+        list(rows),
         version.cut,
         version.origin,
-        view.window.levels[level],
+        plan.view.window.levels[level],
         question.since,
         question.until,
-        len(rows) < len(merged),
+        truncated,
     )
+
+
+def _rows(plan: Plan, level: int, merged: Merged, limit: int) -> list[Row]:
+    view, finish = plan.view, plan.finish
+    depth, read, pane = len(view.keys), view.read_keys, view.window.panes[level]
+    ordered = _ordered(view, merged, limit)
+    return [(*read(at[:depth]), *_window(pane, at[-1]), *finish(merged[at])) for at in ordered]
 
 
 def _limit(question: Question) -> int:
@@ -179,25 +209,9 @@ def _window(pane: Pane, start: int) -> tuple[datetime.datetime, ...]:
     return () if end is None else (UNIX + start * _MICROSECOND, UNIX + end * _MICROSECOND)
 
 
-def columns_of(view: View) -> tuple[tuple[str, Type], ...]:
-    """The columns of an answer: keys, start and end of the window unless it is all time, outputs."""
-    window: tuple[tuple[str, Type], ...] = (("start", types.TIMESTAMP), ("end", types.TIMESTAMP))
-    return (
-        *((key.name, key.type) for key in view.keys),
-        *(() if isinstance(view.window.panes[0], Whole) else window),
-        *((output.name, output.type) for output in view.outputs),
-    )
-
-
-_VIEWS: weakref.WeakKeyDictionary[Store, dict[int, View]] = weakref.WeakKeyDictionary()
-
-
 def view_in(store: Store, version: VersionState) -> View:
-    """The plan of a version; ids are never used again, so what was read once holds as long as the store."""
-    known = _VIEWS.setdefault(store, {})
-    if version.id not in known:
-        known[version.id] = view_of(version, store.streams())
-    return known[version.id]
+    """The view that a version is one definition of."""
+    return memo(store).plan(store, version).view
 
 
 @contextmanager
@@ -273,15 +287,21 @@ def _panes(view: View, question: Question, level: int) -> tuple[int | None, int 
     return since, None if until is None else moment.within("until", until)
 
 
-def _merged(snapshot: Snapshot, view: View, question: Question, level: int, reach: int) -> Merged:
-    raws = _raw_keys(view, question.keys)
+def _merged(
+    snapshot: Snapshot,
+    view: View,
+    level: int,
+    raws: Mapping[int, Raw],
+    panes: tuple[int | None, int | None],
+    reach: int,
+) -> Merged:
     # A store seeks by the first keys and only then compares the others.
     leading = next((i for i in range(len(view.keys)) if i not in raws), len(view.keys))
-    key = tuple(raws.pop(i) for i in range(leading))
-    start, end = _panes(view, question, level)
+    key = tuple(raws[i] for i in range(leading))
+    where = {i: value for i, value in raws.items() if i >= leading}
     split, merge = len(view.keys) + 2, view.layout.merge
     found: Merged = {}
-    for part in snapshot.parts(view.name, level=level, key=key, where=raws, start=start, end=end):
+    for part in snapshot.parts(view.name, level=level, key=key, where=where, start=panes[0], end=panes[1]):
         for row in part:
             at, states = row[:split], row[split:]
             known = found.get(at)

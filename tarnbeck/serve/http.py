@@ -25,7 +25,7 @@ from starlette.routing import Route
 from tarnbeck.errors import LogError, TarnbeckError, UsageError, unknown
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.serve import catalog, events, failures, openapi, parameters, render, sql
-from tarnbeck.serve.answer import MissingError, answers
+from tarnbeck.serve.answer import Answer, MissingError, answers, quick
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
 from tarnbeck.serve.events import Senders
@@ -164,17 +164,20 @@ async def _views(service: _Service, request: Request) -> Response:
 
 
 async def _view(service: _Service, request: Request) -> Response:
-    kind = _kind(request)
-    return await _in_thread(_answered, service, request.path_params["view"], request.query_params.multi_items(), kind)  # type: ignore[no-any-return]
-
-
-def _answered(service: _Service, view: str, given: list[tuple[str, str]], kind: str) -> Response:
-    asked = parameters.read(view, given, service.clock())
+    kind, now = _kind(request), service.clock()
+    asked = parameters.read(request.path_params["view"], request.query_params.multi_items(), now)
     try:
-        (found,) = answers(service.store, [asked.question], same_cut=asked.wait)
+        found = quick(service.store, asked.question, now) if asked.wait is None else None
+        if found is not None:
+            return _answered(found, kind)
+        (found,) = await _in_thread(functools.partial(answers, service.store, [asked.question], same_cut=asked.wait))
     except UsageError:
-        parameters.check(service.store, asked.question)
+        await _in_thread(parameters.check, service.store, asked.question)
         raise
+    return await _in_thread(_answered, found, kind)  # type: ignore[no-any-return]
+
+
+def _answered(found: Answer, kind: str) -> Response:
     headers = {"Tarnbeck-Cut": found.cut.to_json(), "Vary": "Accept"}
     return Response(render.answer(found, kind), media_type=kind, headers=headers)
 

@@ -6,7 +6,7 @@ import base64
 import csv
 import datetime
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal as Number
 from typing import Any
 
@@ -82,17 +82,18 @@ def _moment(micros: int | None) -> datetime.datetime | None:
 
 def _exact(given: Answer) -> Iterable[Sequence[Any]]:
     """Rows whose decimals are text: sums of integers may be longer than any JSON reader's numbers."""
-    convert = {i: values.text for i, (_, type_) in enumerate(given.columns) if isinstance(type_, Decimal)}
-    return _converted(given.rows, convert) if convert else given.rows
+    decimals = {i: _digits(type_) for i, (_, type_) in enumerate(given.columns) if isinstance(type_, Decimal)}
+    if not decimals or not given.rows:
+        return given.rows
+    columns: list[Iterable[Any]] = list(zip(*given.rows, strict=True))
+    for place, to_text in decimals.items():
+        columns[place] = [None if value is None else to_text(value) for value in columns[place]]
+    return zip(*columns, strict=True)
 
 
-def _converted(rows: Iterable[Sequence[Any]], convert: Mapping[int, Callable[[Any], str]]) -> Iterator[list[Any]]:
-    for row in rows:
-        changed = list(row)
-        for place, to_text in convert.items():
-            if changed[place] is not None:
-                changed[place] = to_text(changed[place])
-        yield changed
+def _digits(type_: Decimal) -> Callable[[Any], str]:
+    """Python's own text, which is fast, unless it could be in powers of ten."""
+    return str if type_.scale <= 6 else values.text
 
 
 def sql_facts(given: SqlAnswer) -> Facts:

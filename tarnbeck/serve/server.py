@@ -55,6 +55,8 @@ def serve(application: ASGIApp, host: str, port: int) -> Server:
         raise SetupError(
             f"can't listen on {host}:{port}: {error.strerror or error}\n  choose another port, or 0 for a free one"
         ) from None
+    # Connections inherit this; without it a response in two pieces waits 40 ms for the client's acknowledgement.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     server = _Uvicorn(
         uvicorn.Config(
             application,

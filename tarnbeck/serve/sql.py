@@ -20,7 +20,8 @@ from tarnbeck.errors import UsageError, unknown
 from tarnbeck.plan.view import View
 from tarnbeck.schema import types
 from tarnbeck.serve import narrow
-from tarnbeck.serve.answer import LIMIT, MOST, MissingError, ask, columns_of, ready, view_in
+from tarnbeck.serve.answer import LIMIT, MOST, MissingError, ask, ready, view_in
+from tarnbeck.serve.memo import columns_of
 from tarnbeck.serve.table import of_rows
 from tarnbeck.store.protocol import Snapshot, Store
 from tarnbeck.window.window import Rollup
