@@ -89,12 +89,25 @@ class Reader:
     def begin(self) -> Catalog:
         """Start a read transaction; the catalog is read again only if someone wrote since."""
         self.con.execute("BEGIN")
-        (moment,) = self.con.execute("PRAGMA data_version").fetchone()
+        moment = self._moment()
         if self._seen is None or self._seen[0] != moment:
             found = catalog.load(self.con)
             self._seen = (moment, found)
             self._forget(found)
         return self._seen[1]
+
+    def _moment(self) -> int:
+        """A number that changes when another connection has written."""
+        (moment,) = self.con.execute("PRAGMA data_version").fetchone()
+        return int(moment)
+
+    def catalog(self) -> Catalog:
+        """The catalog of this moment."""
+        if self._seen is not None and self._seen[0] == self._moment():
+            return self._seen[1]
+        found = self.begin()
+        self.end()
+        return found
 
     def end(self) -> None:
         self.con.execute("COMMIT")
@@ -145,9 +158,7 @@ class Readers:
     def catalog(self) -> Catalog:
         """The catalog of this moment."""
         with self.reader() as reader:
-            found = reader.begin()
-            reader.end()
-        return found
+            return reader.catalog()
 
     @contextmanager
     def reader(self) -> Iterator[Reader]:
