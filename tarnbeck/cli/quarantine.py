@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -11,12 +12,12 @@ from tarnbeck.cli import jobs, show
 from tarnbeck.cli.options import FOLDER, Folder, Json
 from tarnbeck.errors import UsageError
 
-Stream = Annotated[str, typer.Argument(help="The stream.")]
+Stream = Annotated[str, typer.Argument(metavar="STREAM", help="The stream.")]
 COLUMNS = ("stream", "place", "index", "received", "size", "reason")
 
 
 def listed(
-    stream: Annotated[str | None, typer.Argument(help="Only of this stream.")] = None,
+    stream: Annotated[str | None, typer.Argument(metavar="STREAM", help="Only of this stream.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many, the newest.")] = 100,
     json: Json = False,
     folder: Folder = FOLDER,
@@ -56,7 +57,7 @@ def shown(
 def retried(
     stream: Stream,
     places: Annotated[
-        list[str] | None, typer.Argument(metavar="[PARTITION:OFFSET]...", help="Their places; all when none is named.")
+        list[str] | None, typer.Argument(metavar="PARTITION:OFFSET", help="Their places; all when none is named.")
     ] = None,
     json: Json = False,
     folder: Folder = FOLDER,
@@ -86,4 +87,6 @@ def place_of(text: str) -> tuple[int, int]:
 
 
 def _cell(event: dict[str, Any], name: str) -> Any:
-    return f"{event['partition']}:{event['offset']}" if name == "place" else event[name]
+    if name == "place":
+        return f"{event['partition']}:{event['offset']}"
+    return datetime.fromisoformat(event[name]) if name == "received" else event[name]

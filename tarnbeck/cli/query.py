@@ -11,7 +11,7 @@ from tarnbeck.cli.options import FOLDER, Csv, Folder, Json, Keys, Last, Per, for
 
 
 def query(
-    view: Annotated[str, typer.Argument(help="The view to ask.")],
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view to ask.")],
     keys: Keys = None,
     last: Last = None,
     since: Annotated[

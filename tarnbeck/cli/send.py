@@ -18,7 +18,7 @@ from tarnbeck.errors import UsageError
 if TYPE_CHECKING:
     from tarnbeck.log.produce import Sent
 
-File = Annotated[str, typer.Argument(metavar="[FILE|-]", help="JSON lines or CSV; - is standard input.")]
+File = Annotated[str, typer.Argument(metavar="FILE", help="JSON lines or CSV; - is standard input.")]
 Form = Annotated[
     Literal["json", "csv"] | None,
     typer.Option("--format", help="Taken from the file's name if not given, else json.", show_default=False),
@@ -26,7 +26,7 @@ Form = Annotated[
 
 
 def send(
-    stream: Annotated[str, typer.Argument(help="The stream to send to.")],
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help="The stream to send to.")],
     file: File = "-",
     form: Form = None,
     json: Json = False,

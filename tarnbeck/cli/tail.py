@@ -22,7 +22,7 @@ From = Annotated[
 
 
 def tail(
-    stream: Annotated[str, typer.Argument(help="The stream to follow.")],
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help="The stream to follow.")],
     start: From = "latest",
     count: Annotated[int | None, typer.Option("--count", min=1, help="End after so many events.")] = None,
     json: Json = False,

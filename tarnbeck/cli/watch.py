@@ -42,7 +42,7 @@ class Question:
 
 
 def watch(
-    view: Annotated[str, typer.Argument(help="The view to watch.")],
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view to watch.")],
     keys: Keys = None,
     last: Last = None,
     per: Per = None,
