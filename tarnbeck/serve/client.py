@@ -10,14 +10,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from tarnbeck.errors import LogError, UsageError, unknown
-from tarnbeck.serve import catalog, sql
+from tarnbeck.serve import catalog
 from tarnbeck.serve.answer import LIMIT, Answer, Question, answers
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
 from tarnbeck.serve.moment import resolve
 from tarnbeck.serve.parameters import wait as seconds
 from tarnbeck.serve.remote import Link, Remote, RemoteControl, sent_in_packs
-from tarnbeck.serve.sql import SqlAnswer
+from tarnbeck.serve.table import SqlAnswer
 from tarnbeck.store.definitions import stream_of
 from tarnbeck.store.sqlite import SQLiteStore
 
@@ -118,7 +118,10 @@ class Folder:
         return answers(self._store, [question], same_cut=seconds(f"view '{view}'", options["wait"]))[0]
 
     def sql(self, text: str, limit: int, wait: float | None) -> SqlAnswer:
-        return sql.query(self._store, text, limit=limit, same_cut=seconds("sql", wait))
+        # DuckDB and a SQL parser take longer to import than most answers take.
+        from tarnbeck.serve.sql import query
+
+        return query(self._store, text, limit=limit, same_cut=seconds("sql", wait))
 
     def views(self) -> list[dict[str, Any]]:
         return catalog.views(self._store)

@@ -15,7 +15,7 @@ from tarnbeck.serve.answer import Answer
 from tarnbeck.serve.events import NDJSON
 from tarnbeck.serve.parameters import KEY
 from tarnbeck.serve.render import ARROW, JSON, to_json
-from tarnbeck.serve.sql import SqlAnswer
+from tarnbeck.serve.table import SqlAnswer
 from tarnbeck.serve.wire import cut_from_json, from_stream, to_answer
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tarnbeck.algebra.aggregate import UNIX
 from tarnbeck.schema.types import Decimal
 from tarnbeck.serve import values
 from tarnbeck.serve.answer import Answer
-from tarnbeck.serve.sql import SqlAnswer
+from tarnbeck.serve.table import SqlAnswer
 from tarnbeck.serve.wire import Facts, cut_to_json, facts, to_stream
 
 JSON = "application/json"

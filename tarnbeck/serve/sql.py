@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -15,19 +14,15 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.optimizer.scope import traverse_scope
 
-from tarnbeck.cut import Cut
 from tarnbeck.errors import UsageError, unknown
 from tarnbeck.plan.view import View
 from tarnbeck.schema import types
 from tarnbeck.serve import narrow
 from tarnbeck.serve.answer import LIMIT, MOST, MissingError, ask, ready, view_in
 from tarnbeck.serve.memo import columns_of
-from tarnbeck.serve.table import of_rows
+from tarnbeck.serve.table import SqlAnswer, of_rows
 from tarnbeck.store.protocol import Snapshot, Store
 from tarnbeck.window.window import Rollup
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SECONDS = 10.0
 LONGEST = 100_000
@@ -46,36 +41,6 @@ _ENGINE = {
 _BEGINNINGS = ("SELECT", "WITH", "FROM", "(")
 _FUNCTIONS = (exp.GenerateSeries, exp.Unnest)
 """What may stand in FROM beside views and subqueries: functions that read nothing."""
-
-
-@dataclass(frozen=True)
-class SqlAnswer:
-    """The result of a query, and the cut of each view in it."""
-
-    table: pa.Table
-    cuts: Mapping[str, Cut]
-    truncated: bool
-
-    @property
-    def columns(self) -> tuple[tuple[str, str], ...]:
-        """Names and Arrow types."""
-        return tuple((field.name, str(field.type)) for field in self.table.schema)
-
-    def __len__(self) -> int:
-        return int(self.table.num_rows)
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.dicts())
-
-    def dicts(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.table.to_pylist()
-        return rows
-
-    def arrow(self) -> pa.Table:
-        return self.table
-
-    def pandas(self) -> pd.DataFrame:
-        return self.table.to_pandas()
 
 
 def query(

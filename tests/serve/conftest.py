@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import http.client
 from collections.abc import Iterator
 
 import pytest
 
 import tarnbeck as tb
+from tarnbeck.serve.http import Server, application, serve
 from tarnbeck.store.sqlite import SQLiteStore
-from tests.serve.sample import Event, filled, random_events, shop
+from tests.serve.sample import NOW, Event, filled, random_events, shop
+from tests.serve.web import TOKEN, Call, Outbox, Reply, Steward
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +30,35 @@ def store(app: tb.App, events: list[Event], tmp_path_factory: pytest.TempPathFac
     opened = filled(tmp_path_factory.mktemp("serve") / "store", app, events)
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def outbox() -> Outbox:
+    return Outbox()
+
+
+@pytest.fixture(scope="module")
+def steward() -> Steward:
+    return Steward()
+
+
+@pytest.fixture(scope="module")
+def server(store: SQLiteStore, outbox: Outbox, steward: Steward) -> Iterator[Server]:
+    made = application(store, sender=outbox, control=steward, token=TOKEN, host="tarn.example", clock=lambda: NOW)
+    running = serve(made, "127.0.0.1", 0)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def call(server: Server) -> Iterator[Call]:
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=20)
+
+    def request(method: str, path: str, body: bytes | str | None = None, **headers: str) -> Reply:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, body, named)
+        response = connection.getresponse()
+        return Reply(response.status, response.headers, response.read())
+
+    yield request
+    connection.close()

@@ -14,10 +14,11 @@ import pytest
 
 import tarnbeck as tb
 from tarnbeck.errors import NotReady, UsageError
-from tarnbeck.serve.answer import Answer, MissingError, Question, answer, answers
+from tarnbeck.serve.answer import Answer, MissingError, Question, answer, answers, ask, quick
+from tarnbeck.serve.memo import Memo
 from tarnbeck.serve.moment import micros
 from tarnbeck.store.sqlite import SQLiteStore
-from tests.serve.sample import BEGIN, Event, cut_after, feed, filled, register
+from tests.serve.sample import BEGIN, NOW, Event, cut_after, feed, filled, register
 
 LENGTHS = {
     "minute": datetime.timedelta(minutes=1),
@@ -223,3 +224,48 @@ def test_values_are_what_users_expect(store: SQLiteStore) -> None:
     assert isinstance(row["turnover"], Decimal)
     assert isinstance(row["weight"], float)
     assert answer(store, Question("by_time", {"item": "pear"}, per="hour")).dicts()[0]["start"] == BEGIN
+
+
+def test_an_answer_holds_new_events_as_soon_as_they_are_committed(
+    tmp_path: Path, app: tb.App, events: list[Event]
+) -> None:
+    store = filled(tmp_path, app, events[:60])
+    question = Question("by_time", {"item": "pear"}, per="day")
+    first = answer(store, question)
+    assert answer(store, question) == first
+    feed(store, app, events[:60], events[60:90])
+    second = answer(store, question)
+    assert found(second, ("item",)) == recount([e for e in events[:90] if e["item"] == "pear"], ("item",), "day")
+    assert second.cut == cut_after(events[:90])
+    store.close()
+
+
+def test_who_changes_the_rows_of_an_answer_changes_no_other(store: SQLiteStore) -> None:
+    given = answer(store, Question("total", {"item": "plum"}))
+    given.rows.clear()
+    assert len(answer(store, Question("total", {"item": "plum"}))) == 1
+
+
+def test_only_so_many_small_answers_are_kept() -> None:
+    kept = Memo()
+    for number in range(1000):
+        kept.keep(number, ([(number,)], False))
+    kept.keep("large", ([()] * 10_000, False))
+    assert kept.answered("large") is None
+    assert kept.answered(0) is None
+    assert kept.answered(999) == ([(999,)], False)
+    assert sum(kept.answered(number) is not None for number in range(1000)) == 256
+
+
+def test_a_question_is_quick_when_it_is_for_one_key_and_few_windows(store: SQLiteStore) -> None:
+    hour = Question("by_time", {"item": "pear"}, since=NOW - 3_600_000_000)
+    assert quick(store, hour, NOW) == answer(store, hour)
+    assert quick(store, Question("total", {"item": "pear"}), NOW) is not None
+    assert quick(store, Question("total"), NOW) is None
+    assert quick(store, Question("by_time", {"item": "pear"}), NOW) is None
+    assert quick(store, Question("by_time", {"item": "pear"}, since=0), NOW) is None
+
+
+def test_a_question_that_reaches_too_many_rows_is_refused(store: SQLiteStore) -> None:
+    with store.snapshot() as snapshot, pytest.raises(UsageError, match="reaches more than 5 rows"):
+        ask(store, snapshot, Question("by_time"), reach=5)

@@ -1,0 +1,80 @@
+"""Doubles of what stands behind the HTTP API, and what tests call it with."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tarnbeck.errors import UsageError
+from tarnbeck.log.lines import Line
+from tarnbeck.log.produce import Failure, Offsets, Sent
+from tarnbeck.schema.stream import Stream
+
+TOKEN = "a token"  # noqa: S105
+ARROW = "application/vnd.apache.arrow.stream"
+
+
+@dataclass
+class Outbox:
+    """A log that keeps what it is sent, and refuses what says so."""
+
+    lines: list[Line] = field(default_factory=list)
+
+    def __call__(self, stream: Stream) -> Outbox:
+        assert stream.name == "orders"
+        self.lines.clear()
+        return self
+
+    def send_line(self, line: Line) -> None:
+        self.lines.append(line)
+
+    def flush(self) -> Sent:
+        refused = [line for line in self.lines if b"refuse" in line.value]
+        failures = (Failure("timed out", len(refused), refused[0].place),) if refused else ()
+        taken = len(self.lines) - len(refused)
+        return Sent(taken, failures, (Offsets(0, 10, 9 + taken),) if taken else ())
+
+
+class Steward:
+    """A node that does what its jobs say."""
+
+    def __init__(self) -> None:
+        self.state = "running"
+        self.closed = threading.Event()
+
+    def status(self) -> dict[str, Any]:
+        parts = [{"part": "speed", "state": self.state, "lag_events": 3, "lag_seconds": 0.5, "rate": 100.0}]
+        return {"app": "shop", "parts": parts, "views": [{"view": "total", "lag_events": 2}], "streams": []}
+
+    def run(self, job: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        try:
+            yield {"step": "beginning"}
+            if job["do"] == "refuse":
+                raise UsageError("job: it is refused")
+            if job["do"] == "break":
+                raise RuntimeError("broken")
+            yield {"result": job}
+        finally:
+            self.closed.set()
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: http.client.HTTPMessage
+    content: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+    @property
+    def error(self) -> str:
+        return str(self.json["error"]["message"])
+
+
+Call = Callable[..., Reply]
