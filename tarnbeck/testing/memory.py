@@ -41,7 +41,7 @@ class Run:
         levels = plan.window.levels
         if per is not None and per not in levels:
             raise UsageError(unknown(f"view '{view}'", "level", per, levels, "its window"))
-        return _rows(plan, self.partials[view], 0 if per is None else levels.index(per))
+        return rows_of(plan, self.partials[view], 0 if per is None else levels.index(per))
 
     __getitem__ = rows
 
@@ -94,7 +94,8 @@ def _records(stream: Stream, events: Iterable[Event], received: datetime.datetim
     )
 
 
-def _rows(view: View, partial: Partial, level: int) -> list[dict[str, Any]]:
+def rows_of(view: View, partial: Partial, level: int) -> list[dict[str, Any]]:
+    """A partial's rows of one level, finished, by keys and start."""
     pane = view.window.panes[level]
     places = [place for place in partial if place[1] == level]
     places.sort(key=lambda place: ([(key is not None, key) for key in place[0]], place[2]))

@@ -1,0 +1,158 @@
+"""One application on the real broker, Spark, lake and store, driven step by step; and the oracle that judges it."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import tarnbeck as tb
+from tarnbeck.batch import layer as batch
+from tarnbeck.batch.layer import Source
+from tarnbeck.cut import Cut
+from tarnbeck.lake import layer as lake
+from tarnbeck.log import topics
+from tarnbeck.log.follow import follow
+from tarnbeck.log.produce import Sender
+from tarnbeck.log.settings import LogSettings
+from tarnbeck.memory.partials import partials, rows
+from tarnbeck.node.register import register
+from tarnbeck.schema.decode import RECORDS, decode
+from tarnbeck.serve.answer import Question, answers
+from tarnbeck.serve.clock import now
+from tarnbeck.speed import layer as speed
+from tarnbeck.store.sqlite import SQLiteStore
+from tarnbeck.testing.memory import rows_of
+
+PATIENCE = 120.0
+
+
+@dataclass(frozen=True)
+class Rig:
+    """What a test drives: nothing runs unless a step is asked for."""
+
+    app: tb.App
+    log: LogSettings
+    spark: Any
+    folder: Path
+
+    @property
+    def store(self) -> SQLiteStore:
+        return SQLiteStore(self.folder / "store", now)
+
+    @property
+    def root(self) -> str:
+        return str(self.folder / "lake")
+
+    def register(self) -> None:
+        register(self.app, self.store, self.log)
+
+    def send(self, stream: str, values: list[bytes]) -> None:
+        with Sender(self.log, self.app.streams[stream]) as sender:
+            for value in values:
+                sender.send(value)
+            assert sender.flush().failed == 0
+
+    def ends(self) -> dict[str, Cut]:
+        return {name: topics.end(self.log, stream.topic) for name, stream in self.app.streams.items()}
+
+    def speed(self) -> None:
+        """Runs the speed layer from wherever the store is to the log's end as of now."""
+        store, ends = self.store, self.ends()
+        with self._running(
+            lambda stop, failed: speed.run(
+                self.spark, self.log, self.store, self.folder, stop, told=lambda _: None, failed=failed, most=500
+            )
+        ):
+            _await(lambda: all(v.cut.covers(ends[v.stream]) for v in store.versions().values()), "speed")
+
+    def mirror(self) -> None:
+        """Runs the lake writer to the log's end as of now."""
+        store, ends = self.store, self.ends()
+        with self._running(
+            lambda stop, failed: lake.run(
+                self.spark,
+                self.log,
+                self.store,
+                self.root,
+                self.folder,
+                stop,
+                told=lambda _: None,
+                failed=failed,
+                trigger="0 seconds",
+            )
+        ):
+            _await(lambda: all(store.lake_cut(name).covers(end) for name, end in ends.items()), "lake")
+
+    def batch(self, view: str, *, full: bool) -> batch.Done:
+        store = self.store
+        source = Source(self.spark, self.log, store, self.root)
+        return batch.run(source, store.aliases()[view], full=full, step=lambda _: None, stop=threading.Event())
+
+    @contextmanager
+    def _running(self, part: Callable[[threading.Event, Callable[[BaseException], None]], None]) -> Iterator[None]:
+        stop, failures = threading.Event(), list[BaseException]()
+        with ThreadPoolExecutor(1) as pool:
+            done = pool.submit(part, stop, failures.append)
+            try:
+                yield
+            finally:
+                stop.set()
+                done.result()
+        assert not failures, failures
+
+    def answered(self, view: str, level: str) -> tuple[Cut, list[dict[str, Any]]]:
+        (found,) = answers(self.store, [Question(view, per=level, limit=1_000_000)])
+        return found.cut, found.dicts()
+
+    def oracle(self, view: str, level: str, cut: Cut) -> list[dict[str, Any]]:
+        """The view recounted in plain Python from the raw records of the log up to the cut."""
+        plan = self.app.views[view]
+        found = list(follow(self.log, plan.stream.topic, Cut(cut.topic), until=cut))
+        columns = zip(*((r.partition, r.offset, r.timestamp, r.key, r.value) for r in found), strict=True)
+        table = (
+            pa.Table.from_arrays(
+                [pa.array(list(c), f.type) for c, f in zip(columns, RECORDS, strict=True)], schema=RECORDS
+            )
+            if found
+            else RECORDS.empty_table()
+        )
+        partial = partials(plan, rows(decode(plan.stream, table).events))
+        return rows_of(plan, partial, plan.window.levels.index(level))
+
+
+def _await(reached: Callable[[], bool], what: str) -> None:
+    pause, waited = threading.Event(), 0.0
+    while not reached():
+        assert waited < PATIENCE, f"{what} did not get to the end of the log"
+        pause.wait(0.05)
+        waited += 0.05
+
+
+def values(rng: random.Random, count: int) -> list[bytes]:
+    """Events as anybody sends them: some late, some with nulls, some broken, keys that repeat."""
+    found = []
+    for _ in range(count):
+        if rng.random() < 0.03:
+            found.append(rng.choice([b"{", b'{"time": "yesterday"}', b"\xff\xfe", b"[]", b'{"k": "no time"}']))
+            continue
+        late = timedelta(seconds=rng.choice([0, 0, 0, rng.randrange(90_000)]))
+        time = datetime(2026, 10, 25, 12, tzinfo=UTC) + timedelta(milliseconds=rng.randrange(3_600_000)) - late
+        event = {
+            "time": time.isoformat().replace("+00:00", "Z"),
+            "k": rng.choice(["a", "b", "c", None]),
+            "price": None if rng.random() < 0.1 else rng.randrange(10**6) / 100,
+            "n": rng.randrange(-(2**63), 2**63),
+            "x": rng.uniform(-1e3, 1e3),
+        }
+        found.append(json.dumps(event).encode())
+    return found
