@@ -14,9 +14,6 @@ from tarnbeck.schema.types import Type
 
 __all__ = ["Expression", "check"]
 
-LONGEST_SQL = 200_000
-"""Some forms name an argument twice; nested deeply enough, the text would grow without bounds."""
-
 _compiled = lru_cache(maxsize=1024)(compiled)
 
 
@@ -58,8 +55,9 @@ def check(text: str, columns: Mapping[str, Type], *, place: str, owner: str) -> 
     try:
         node = checked(text, columns, owner)
         found = Expression(bare(node.sql), node.type, _columns(node), node)
-        if max(len(found.spark()), len(found.duckdb())) > LONGEST_SQL:
-            raise ExpressionError("the expression is too large", "compute a part of it in a view of its own")
+        # Rendered once now, so that what is too large for an engine is refused here and not when it runs.
+        found.spark()
+        found.duckdb()
     except ExpressionError as refused:
         raise DeclarationError(_message(place, text, refused)) from None
     return found

@@ -77,10 +77,18 @@ def _texts(operation: str, kind: Type = STRING) -> Callable[[Nodes, str], Node]:
 def _abs(nodes: Nodes, sql: str) -> Node:
     node = number(nodes[0], "abs")
     if isinstance(node.type, types.Decimal):
-        return call("abs_decimal", [node], node.type, sql)
+        return call("abs_decimal", [_compact(node, node.type, "abs")], node.type, sql)
     if node.type == DOUBLE:
         return call("abs_double", [node], DOUBLE, sql)
     return call("abs_bigint", [coerce(node, LONG)], LONG, sql)
+
+
+def _compact(node: Node, kind: types.Decimal, what: str) -> Node:
+    # Spark rounds to 34 digits when it changes the sign of a decimal.
+    if kind.precision > 34:
+        hint = f"cast it: cast({bare(node.sql)} as decimal(34,{kind.scale}))"
+        raise ExpressionError(f"{what} takes a decimal of at most 34 digits, found {kind}", hint)
+    return node
 
 
 def _to_whole(name: str) -> Callable[[Nodes, str], Node]:
@@ -257,7 +265,7 @@ def negative(node: Node, sql: str) -> Node:
     """Unary minus."""
     node = number(node, "'-'")
     if isinstance(node.type, types.Decimal):
-        return call("negate_decimal", [node], node.type, sql)
+        return call("negate_decimal", [_compact(node, node.type, "'-'")], node.type, sql)
     if node.type == DOUBLE:
         return call("negate_double", [node], DOUBLE, sql)
     return call("negate_bigint", [coerce(node, LONG)], LONG, sql)

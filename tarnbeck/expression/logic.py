@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tarnbeck.expression.operation import Operation, both, plain
+from tarnbeck.expression.tree import Call
 
 
 def _and(a: bool | None, b: bool | None) -> bool | None:
@@ -47,7 +48,7 @@ def _case(*parts: Any) -> Any:
     return parts[-1]
 
 
-def _case_sql(parts: Sequence[str]) -> str:
+def _case_sql(_call: Call, parts: Sequence[str]) -> str:
     branches = zip(parts[:-1:2], parts[1::2], strict=True)
     return " ".join(["CASE", *(f"WHEN {c} THEN {v}" for c, v in branches), f"ELSE {parts[-1]} END"])
 

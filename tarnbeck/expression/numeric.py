@@ -5,11 +5,12 @@ from __future__ import annotations
 import decimal
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
 
 from tarnbeck.expression.operation import Operation, both, plain
+from tarnbeck.expression.tree import Call
 from tarnbeck.schema import types
 from tarnbeck.schema.types import Type
 
@@ -99,6 +100,12 @@ def _spark_whole(function: str) -> str:
     )
 
 
+def _duckdb_product(call: Call, factors: Sequence[str]) -> str:
+    first, result = _decimal_type(call.arguments[0].type), _decimal_type(call.type)
+    wide = f"CAST({factors[0]} AS DECIMAL({result.precision},{first.scale}))"
+    return f"CAST({wide} * {factors[1]} AS DECIMAL({result.precision},{result.scale}))"
+
+
 OPERATIONS = {
     "add_bigint": Operation(_long(operator.add), "try_add({0}, {1})", "TRY({0} + {1})"),
     "subtract_bigint": Operation(_long(operator.sub), "try_subtract({0}, {1})", "TRY({0} - {1})"),
@@ -131,9 +138,10 @@ OPERATIONS = {
     "ceil_double": Operation(
         plain(lambda a: bounded(math.ceil(a))), _spark_whole("ceil"), "TRY_CAST(ceil({0}) AS BIGINT)"
     ),
-    "add_decimal": Operation(_decimal(EXACT.add), "({0} + {1})", "CAST({0} + {1} AS {type})"),
-    "subtract_decimal": Operation(_decimal(EXACT.subtract), "({0} - {1})", "CAST({0} - {1} AS {type})"),
-    "multiply_decimal": Operation(_decimal(EXACT.multiply), "({0} * {1})", "CAST({0} * {1} AS {type})"),
+    # DuckDB squeezes results of two decimals of up to 18 digits into 18 again, so one operand is made wide first.
+    "add_decimal": Operation(_decimal(EXACT.add), "({0} + {1})", "CAST(CAST({0} AS {type}) + {1} AS {type})"),
+    "subtract_decimal": Operation(_decimal(EXACT.subtract), "({0} - {1})", "CAST(CAST({0} AS {type}) - {1} AS {type})"),
+    "multiply_decimal": Operation(_decimal(EXACT.multiply), "({0} * {1})", _duckdb_product),
     "remainder_decimal": Operation(_decimal_remainder, "try_mod({0}, {1})", "CAST({0} % nullif({1}, 0) AS {type})"),
     "negate_decimal": both(EXACT.minus, "(- {0})"),
     "abs_decimal": both(EXACT.abs, "abs({0})"),

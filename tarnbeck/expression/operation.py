@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tarnbeck.expression.tree import Call
 from tarnbeck.schema.types import Type
 
-Template = str | Callable[[Sequence[str]], str]
+Template = str | Callable[[Call, Sequence[str]], str]
 """SQL text with {0}, {1}.. for the arguments, {all} and {rest} for lists of them, {type} for the result's type."""
 
 

@@ -16,6 +16,7 @@ class _Plain(Dialect):
         IDENTIFIERS = ['"', "`"]
 
     class Parser(parser.Parser):
+        ARRAY_CONSTRUCTORS = {}
         FUNCTIONS = {}
         FUNCTION_PARSERS = {"CAST": parser.Parser.FUNCTION_PARSERS["CAST"]}
         NO_PAREN_FUNCTIONS = {}

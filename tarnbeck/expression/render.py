@@ -11,9 +11,12 @@ from typing import Any
 from tarnbeck.expression.moment import micros
 from tarnbeck.expression.operation import Operation, Template
 from tarnbeck.expression.table import OPERATIONS
-from tarnbeck.expression.tree import PATTERN, Call, Literal, Member, Node, Reference
+from tarnbeck.expression.tree import PATTERN, Call, ExpressionError, Literal, Member, Node, Reference
 from tarnbeck.schema import types
 from tarnbeck.schema.types import BOOL, DATE, DOUBLE, INT, LONG, STRING, TIMESTAMP, Array, Map, Scalar, Struct, Type
+
+LONGEST_SQL = 100_000
+"""Some forms name an argument twice; nested deeply enough, the text would grow without bounds."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Engine:
 
     template: Callable[[Operation], Template]
     identifier: Callable[[str], str]
-    member: Callable[[str, str], str]
+    member: Callable[[str, Member], str]
     type: Callable[[Type], str]
     literals: dict[Type, Callable[[Any], str]]
     finite: str
@@ -40,7 +43,7 @@ def _render(node: Node, engine: Engine, *, guarded: bool) -> str:
         case Literal():
             return _literal(node, engine)
         case Member():
-            return engine.member(_render(node.owner, engine, guarded=True), node.name)
+            return engine.member(_render(node.owner, engine, guarded=True), node)
         case Call():
             return _call(node, engine, guarded=guarded)
 
@@ -51,13 +54,19 @@ def _call(node: Call, engine: Engine, *, guarded: bool) -> str:
         _render(argument, engine, guarded=place not in operation.carries)
         for place, argument in enumerate(node.arguments)
     ]
-    template = engine.template(operation)
+    text = _filled(engine.template(operation), node, arguments, engine)
+    if operation.unsafe and guarded:
+        text = engine.finite.format(text)
+    if len(text) > LONGEST_SQL:
+        raise ExpressionError("the expression is too large", "compute a part of it in a view of its own")
+    return text
+
+
+def _filled(template: Template, node: Call, arguments: list[str], engine: Engine) -> str:
     if callable(template):
-        return template(arguments)
-    text = template.format(
-        *arguments, all=", ".join(arguments), rest=", ".join(arguments[1:]), type=engine.type(node.type)
-    )
-    return engine.finite.format(text) if operation.unsafe and guarded else text
+        return template(node, arguments)
+    every, rest = ", ".join(arguments), ", ".join(arguments[1:])
+    return template.format(*arguments, all=every, rest=rest, type=engine.type(node.type))
 
 
 def _literal(node: Literal, engine: Engine) -> str:
@@ -93,10 +102,14 @@ def _backquoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def _spark_member(owner: str, member: Member) -> str:
+    return f"{owner if owner.startswith('`') else f'({owner})'}.{_backquoted(member.name)}"
+
+
 SPARK = Engine(
     template=lambda operation: operation.spark,
     identifier=_backquoted,
-    member=lambda owner, name: f"{owner if owner.startswith('`') else f'({owner})'}.{_backquoted(name)}",
+    member=_spark_member,
     type=_spark_type,
     literals={
         BOOL: lambda value: "TRUE" if value else "FALSE",
@@ -140,10 +153,16 @@ def _duckdb_time(value: datetime) -> str:
     return f"TIMESTAMPTZ '{value.replace(tzinfo=None).isoformat(' ')}+00'"
 
 
+def _duckdb_member(owner: str, member: Member) -> str:
+    text = f"struct_extract({owner}, {_duckdb_string(member.name)})"
+    # DuckDB forgets the member's type when the struct is a constant null, as an index out of range can be.
+    return f"CAST({text} AS {_duckdb_type(member.type)})" if isinstance(member.owner, Call) else text
+
+
 DUCKDB = Engine(
     template=lambda operation: operation.duckdb,
     identifier=_quoted,
-    member=lambda owner, name: f"struct_extract({owner}, {_duckdb_string(name)})",
+    member=_duckdb_member,
     type=_duckdb_type,
     literals={
         BOOL: lambda value: "TRUE" if value else "FALSE",

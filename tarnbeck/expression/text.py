@@ -44,7 +44,9 @@ OPERATIONS = {
     "substring": both(lambda a, start, n: a[start - 1 : start - 1 + n], "substring({0}, {1}, {2})"),
     "left": both(lambda a, n: a[:n], "left({0}, {1})"),
     "right": both(lambda a, n: a[max(len(a) - n, 0) :], "right({0}, {1})"),
-    "concat": Operation(plain(lambda *parts: "".join(parts)), "concat({all})", lambda parts: f"({' || '.join(parts)})"),
+    "concat": Operation(
+        plain(lambda *parts: "".join(parts)), "concat({all})", lambda _call, parts: f"({' || '.join(parts)})"
+    ),
     "replace": both(_replace, "replace({0}, {1}, {2})"),
     "starts_with": Operation(plain(str.startswith), "startswith({0}, {1})", "starts_with({0}, {1})"),
     "ends_with": Operation(plain(str.endswith), "endswith({0}, {1})", "ends_with({0}, {1})"),
