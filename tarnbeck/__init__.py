@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from tarnbeck.algebra.aggregate import Mean as mean
     from tarnbeck.algebra.aggregate import Min as min
     from tarnbeck.algebra.aggregate import Sum as sum
-    from tarnbeck.app import App, arrival, epoch, json
+    from tarnbeck.app import arrival, epoch, json
     from tarnbeck.cut import Cut, Span
     from tarnbeck.errors import TarnbeckError
     from tarnbeck.serve.client import connect
+    from tarnbeck.serve.sending import App
     from tarnbeck.window.window import all_time, rollup, tumbling
 
 __all__ = [
@@ -44,7 +45,8 @@ __all__ = [
 ]
 
 _PLACES = {
-    **dict.fromkeys(("App", "arrival", "epoch", "json"), "tarnbeck.app"),
+    "App": "tarnbeck.serve.sending",
+    **dict.fromkeys(("arrival", "epoch", "json"), "tarnbeck.app"),
     **dict.fromkeys(("count", "first", "last", "max", "mean", "min", "sum"), "tarnbeck.algebra.aggregate"),
     **dict.fromkeys(("Cut", "Span"), "tarnbeck.cut"),
     "TarnbeckError": "tarnbeck.errors",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zoneinfo
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from tarnbeck.algebra.aggregate import AGGREGATES, Aggregate
 from tarnbeck.errors import DeclarationError, unknown
@@ -123,7 +123,7 @@ class App:
         }
 
     @classmethod
-    def of(cls, definition: Definition) -> App:
+    def of(cls, definition: Definition) -> Self:
         """The application that a definition describes."""
         app = cls(definition["name"])
         for stream in definition["streams"]:
