@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -38,10 +39,12 @@ def senders(log: LogSettings) -> Senders:
     from tarnbeck.log.produce import Sender, producer
 
     shared: list[Any] = []
+    making = threading.Lock()
 
     def sender(stream: Stream) -> Sending:
-        if not shared:
-            shared.append(producer(log))
+        with making:
+            if not shared:
+                shared.append(producer(log))
         return Sender(log, stream, shared[0])
 
     return sender
