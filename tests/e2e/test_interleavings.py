@@ -13,6 +13,7 @@ import pytest
 
 import tarnbeck as tb
 from tarnbeck.log.broker import Broker
+from tarnbeck.window.window import Window
 from tests.e2e.rig import Rig, values
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
@@ -29,7 +30,7 @@ SELECTS: list[dict[str, Any]] = [
     },
     {"x": tb.sum("x"), "newest": tb.last("k"), "m": tb.mean("n")},
 ]
-WINDOWS = [
+WINDOWS: list[Window] = [
     tb.all_time(),
     tb.tumbling("1 minute"),
     tb.tumbling("7 hours"),
