@@ -67,7 +67,7 @@ class SQLiteBuilding:
             self._con.execute(f"PRAGMA {pragma}").fetchall()
         self._con.execute("BEGIN")
         if base is None:
-            self._con.execute(rows.statements(rows.GENERATION, rows.Shape(layout.keys, layout.states)).create)
+            self._con.execute(rows.statements(rows.GENERATION, len(layout.keys), len(layout.states)).create)
 
     def write(self, partial: pa.Table) -> None:
         """Merge a partial into the generation; the same key and pane may come again."""

@@ -46,17 +46,27 @@ ENCODERS: dict[Physical, Callable[[Raw], bytes]] = {
 }
 
 
-@lru_cache(maxsize=1 << 17)
+@lru_cache(maxsize=1024)
+def encoder(physicals: tuple[Physical, ...]) -> Callable[[tuple[Raw, ...]], bytes]:
+    """A function that encodes keys of these forms and remembers them, for the same keys come with every batch."""
+    parts = [ENCODERS[physical] for physical in physicals]
+
+    @lru_cache(maxsize=1 << 17)
+    def encoded(values: tuple[Raw, ...]) -> bytes:
+        return b"".join(
+            NULL if value is None else PRESENT + part(value) for value, part in zip(values, parts, strict=True)
+        )
+
+    return encoded
+
+
 def encode(values: tuple[Raw, ...], physicals: tuple[Physical, ...]) -> bytes:
     """The bytes of a key, or of its first columns.
 
     >>> encode(("EUR", 7), (Physical.TEXT, Physical.INT)).startswith(encode(("EUR",), (Physical.TEXT,)))
     True
     """
-    return b"".join(
-        NULL if value is None else PRESENT + ENCODERS[physical](value)
-        for value, physical in zip(values, physicals, strict=True)
-    )
+    return encoder(physicals)(values)
 
 
 def after(prefix: bytes) -> bytes:

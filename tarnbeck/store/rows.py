@@ -35,7 +35,7 @@ _MOST = 1 << 63
 
 @dataclass(frozen=True)
 class Shape:
-    """How many key and state columns a table has, and of which form: all that its SQL depends on."""
+    """The forms of a table's key and state columns."""
 
     keys: tuple[Physical, ...]
     states: tuple[Physical, ...]
@@ -52,9 +52,10 @@ class Statements:
 
 
 @lru_cache(maxsize=4096)
-def statements(table: str, shape: Shape) -> Statements:
-    ks = [f"k{i}" for i in range(len(shape.keys))]
-    ss = [f"s{i}" for i in range(len(shape.states))]
+def statements(table: str, keys: int, states: int) -> Statements:
+    """The SQL of a table with so many columns of keys and of states."""
+    ks = [f"k{i}" for i in range(keys)]
+    ss = [f"s{i}" for i in range(states)]
     names = ["part", "level", "key", "pane", *ks, *ss]
     # STRICT with ANY: no column affinity may turn "123" into 123 or 1.0 into 1.
     typed = ["part INTEGER", "level INTEGER", "key BLOB", "pane INTEGER", *(f"{name} ANY" for name in ks + ss)]
@@ -125,7 +126,7 @@ def from_arrow(table: pa.Table, layout: Layout) -> Partial:
     ]
     depth = len(layout.keys)
     key_rows: list[Any] = list(zip(*columns[:depth], strict=True)) if depth else [()] * table.num_rows
-    encoded = [keys.encode(values, layout.keys) for values in key_rows]
+    encoded = list(map(keys.encoder(layout.keys), key_rows))
     level, pane = (_plain(table.column(name), Physical.INT) for name in ("level", "pane"))
     places: list[Any] = list(zip(level, encoded, pane, strict=True))
     rows: list[Any] = list(zip(*columns[depth:], strict=True)) if layout.states else [()] * table.num_rows
@@ -160,7 +161,7 @@ def merge_into(
 
     States that the caller knows are not read; if it knows all of the part's, none are.
     """
-    sql = statements(table, Shape(layout.keys, layout.states))
+    sql = statements(table, len(layout.keys), len(layout.states))
     merge, merged = layout.merge, dict(partial.states)
     # In the table's own order each page is visited once.
     places = sorted(merged)
@@ -290,15 +291,15 @@ def _query(
     given = panes[0] is not None, panes[1] is not None
     if any(given) and len(bounds) != 1:
         values = [*scope, *bounds, *scope, *bounds[1:], *values]
-    return _select(table, shape, len(bounds), given, places), values
+    return _select(table, len(shape.keys), len(shape.states), len(bounds), given, places), values
 
 
 @lru_cache(maxsize=1024)
-def _select(table: str, shape: Shape, bounds: int, panes: tuple[bool, bool], places: tuple[int, ...]) -> str:
+def _select(table: str, keys: int, states: int, bounds: int, panes: tuple[bool, bool], places: tuple[int, ...]) -> str:
     tests = ["t.part = ?", "t.level = ?", *_KEY_TESTS[bounds]]
     tests += [test for test, given in zip(("t.pane >= ?", "t.pane < ?"), panes, strict=True) if given]
     tests += [f"t.k{place:d} IS ?" for place in places]
-    columns, condition = statements(table, shape).columns, " AND ".join(tests)
+    columns, condition = statements(table, keys, states).columns, " AND ".join(tests)
     if any(panes) and bounds != 1:
         return _by_key(table, columns, condition, bool(bounds))
     return f"SELECT {columns} FROM {table} AS t WHERE {condition}"  # noqa: S608

@@ -92,7 +92,7 @@ class SQLiteStore:
                 "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
                 (version, view, stream, definition, fingerprint, *forms, feeder.value, cut.to_json()),
             )
-            con.execute(rows.statements(rows.table_of(version), rows.Shape(layout.keys, layout.states)).create)
+            con.execute(rows.statements(rows.table_of(version), len(layout.keys), len(layout.states)).create)
             con.execute("INSERT INTO aliases VALUES (?, ?) ON CONFLICT DO NOTHING", (view, version))
             catalog.open_epoch(con, version, cut)
             return catalog.load(con).versions[version]
