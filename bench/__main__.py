@@ -1,0 +1,70 @@
+"""Measures every figure, or the one named: python -m bench [--events N] [--only NAME] [--repeats 3]."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from bench.figure import Figure
+from bench.fill import fill
+from bench.place import Place, measured
+from bench.report import report, table
+from tarnbeck.log import broker
+
+EVENTS = 4_000_000
+RESULTS = Path(__file__).with_name("RESULTS.md")
+FIGURES = ("lake", "batch", "speed", "freshness", "get", "recompute")
+"""One module each, in the order in which they are measured: the last three add events to the topic."""
+
+
+def main() -> None:
+    """Fills one topic, measures on it, and writes the results when all were measured in full."""
+    asked = _arguments()
+    with tempfile.TemporaryDirectory(prefix="tarnbeck-bench-") as folder:
+        started = broker.start(Path(folder, "broker"))
+        try:
+            figures = _measure(asked, Path(folder), started)
+        finally:
+            started.stop()
+    print(table(figures))
+    if asked.events == EVENTS and asked.only is None:
+        RESULTS.write_text(report(figures, EVENTS, asked.repeats))
+        print(f"written: {RESULTS.name}")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Figures side by side with peers.")
+    parser.add_argument("--events", type=int, default=EVENTS, help="events of the backlog")
+    parser.add_argument("--only", choices=FIGURES, action="append", help="measure this one only; may be repeated")
+    parser.add_argument("--repeats", type=int, default=3, help="rounds, of which the best counts")
+    parser.add_argument("--seconds", type=float, default=60, help="how long a steady flow is watched, each round")
+    return parser.parse_args()
+
+
+def _measure(asked: argparse.Namespace, folder: Path, started: broker.Broker) -> list[Figure]:
+    topic, began = "bench.events", time.monotonic()
+    print(f"filling a topic with {asked.events:,} events", flush=True)
+
+    def told(done: int) -> None:
+        if done % 1_000_000 == 0 and done:
+            print(f"  {done:,} after {time.monotonic() - began:.0f} s", flush=True)
+
+    end = fill(started.settings, topic, asked.events, told)
+    print(f"  filled in {time.monotonic() - began:.0f} s", flush=True)
+    place = Place(folder, started.settings, topic, asked.events, end, asked.repeats, asked.seconds)
+    return [_alone(name, place) for name in FIGURES if name in (asked.only or FIGURES)]
+
+
+def _alone(name: str, place: Place) -> Figure:
+    """A figure in a process of its own: what it started, such as a Java machine, is gone before the next one."""
+    print(name, flush=True)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(measured, name, place).result()
+
+
+if __name__ == "__main__":
+    main()

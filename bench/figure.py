@@ -1,0 +1,79 @@
+"""One measured figure, and how it is measured: both sides in turn, the best of several rounds, as a ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Timed = Callable[[], float]
+"""Does the work once and gives the seconds it took."""
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the ratio of ours to the peer's must be."""
+
+    limit: float
+    least: bool
+
+    def met(self, ratio: float) -> bool:
+        return ratio >= self.limit if self.least else ratio <= self.limit
+
+    def __str__(self) -> str:
+        return f"{'at least' if self.least else 'at most'} {self.limit:g}x"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What was measured, ready to be told; `profile` says where the time goes."""
+
+    name: str
+    what: str
+    ours: str
+    peer: str
+    ratio: float
+    target: Target
+    notes: tuple[str, ...] = ()
+    profile: tuple[str, ...] = ()
+
+    @property
+    def met(self) -> bool:
+        return self.target.met(self.ratio)
+
+
+def race(repeats: int, ours: Timed, peer: Timed, told: Tell) -> tuple[float, float]:
+    """The best seconds of both sides: a round to warm up, then `repeats` rounds in which they take turns to begin."""
+    mine, theirs = [], []
+    for number in range(repeats + 1):
+        first, second = (ours, peer) if number % 2 else (peer, ours)
+        a, b = first(), second()
+        took, peer_took = (a, b) if number % 2 else (b, a)
+        told(f"{f'round {number}' if number else 'warm-up'}: tarnbeck {took:.2f} s, peer {peer_took:.2f} s")
+        if number:
+            mine.append(took)
+            theirs.append(peer_took)
+    return min(mine), min(theirs)
+
+
+def rate(events: int, seconds: float) -> str:
+    """
+    >>> rate(4_000_000, 8)
+    '500 k/s'
+    """
+    return f"{events / seconds / 1000:,.0f} k/s"
+
+
+def percentile(values: Sequence[float], share: int) -> float:
+    return float(np.percentile(values, share))
+
+
+def steps(measured: Sequence[tuple[str, float]]) -> tuple[str, ...]:
+    """Cumulative measurements, each step doing all that the one before does and more, as lines of a profile."""
+    lines, before = [], 0.0
+    for name, seconds in measured:
+        lines.append(f"{name}: {seconds:.2f} s (+{seconds - before:.2f})")
+        before = seconds
+    return tuple(lines)
