@@ -27,10 +27,12 @@ from tarnbeck.node.settings import PORT, Settings
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.http import application
 from tarnbeck.serve.server import Server, serve
+from tarnbeck.spark.supervised import Ended
 from tarnbeck.store.sqlite import SQLiteStore
 
 STARTS_WITHIN = 120.0
 STOPS_WITHIN = 15.0
+LONGEST_PAUSE = 30.0
 Tell = Callable[[str], None]
 
 
@@ -44,6 +46,8 @@ class Node:
         self._children: dict[str, Child] = {}
         self._rates: dict[str, float] = {}
         self._errors: dict[str, str] = {}
+        self._given_up: set[str] = set()
+        self._restarts = 0
         self._waiting: dict[int, queue.SimpleQueue[Message]] = {}
         self._count = 0
         self._lock = threading.Lock()
@@ -117,8 +121,12 @@ class Node:
     def _received(self, part: str, message: Message) -> None:
         if "rates" in message:
             self._rates = message["rates"]
+            for recovered in self._rates:
+                self._errors.pop(recovered, None)
         elif "failed" in message:
             self._errors[message["part"]] = message["failed"]
+            if message["kind"] == Ended.__name__:
+                self._given_up.add(message["part"])
             self._tell(f"{message['part']}: {message['failed'].splitlines()[0]}")
         elif "id" in message:
             with self._lock:
@@ -136,7 +144,9 @@ class Node:
             waiting = list(self._waiting.values()) if part == "work" else []
         for each in waiting:
             each.put({"error": {"kind": "SetupError", "message": self._errors[part]}})
-        self._spawn(part)
+        self._restarts += 1
+        if not self._stop.wait(min(2.0**self._restarts, LONGEST_PAUSE)):
+            self._spawn(part)
 
     def run(self, job: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Hands a job to the work process and gives its updates; the last is a result or an error."""
@@ -196,9 +206,9 @@ class Node:
         return {"app": self.app.name, "url": self.url, "parts": parts, "streams": streams, "views": views}
 
     def _state(self, process: str, part: str) -> str:
-        if self._children[process].process.poll() is not None:
+        if part in self._given_up or self._children[process].process.poll() is not None:
             return "stopped"
-        return "failed" if part in self._errors and part == "batch" else "running"
+        return "failed" if part in self._errors else "running"
 
     def _part(self, name: str, state: str, followed: list[dict[str, Any]], error: str | None = None) -> dict[str, Any]:
         return {
