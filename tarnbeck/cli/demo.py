@@ -178,11 +178,12 @@ def summary(fed: Fed, acknowledged: int, held: int, counts: dict[str, int]) -> l
     """What became of every event."""
     lake, quarantine = counts["events"], counts["quarantine"]
     total = lake + quarantine
+    others = f"  ({held - acknowledged:,} of them sent before, or by others)" if held > acknowledged else ""
     verdict = "nothing lost, nothing twice" if total == held else f"BUT THE LOG HOLDS {held:,}"
     return [
         f"sent         {fed.sent:>12,}  ({fed.broken:,} of them broken on purpose)",
         f"acknowledged {acknowledged:>12,}",
-        f"in the log   {held:>12,}  (with those of earlier runs)",
+        f"in the log   {held:>12,}{others}",
         f"in the lake  {lake:>12,}",
         f"quarantined  {quarantine:>12,}  (tarnbeck quarantine list)",
         f"lake + quarantine = {total:,}: {verdict}",

@@ -31,7 +31,9 @@ def console() -> Console:
 
 
 def say(line: str) -> None:
-    typer.echo(line)
+    # Not by typer.echo, which writes past the stand-in that keeps lines and a live display apart.
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def note(line: str) -> None:
@@ -41,7 +43,7 @@ def note(line: str) -> None:
 
 def remark(line: str) -> None:
     """Something about the data: below it on a terminal, beside it in a pipe."""
-    typer.echo(line, err=not terminal())
+    (say if terminal() else note)(line)
 
 
 def data(content: bytes) -> None:

@@ -1,6 +1,12 @@
-"""The demo's pure parts."""
+"""The demo: its pure parts, and all of it once."""
 
 from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
 
 from tarnbeck.cli.demo import EXAMPLE, Fed, summary
 from tarnbeck.node.loading import load
@@ -19,3 +25,18 @@ def test_the_summary_says_that_counts_add_up() -> None:
 def test_the_summary_says_so_when_counts_do_not_add_up() -> None:
     lines = summary(Fed(10, 2), 10, 10, {"events": 7, "quarantine": 2})
     assert lines[-1] == "lake + quarantine = 9: BUT THE LOG HOLDS 10"
+
+
+@pytest.mark.demo
+def test_a_bounded_demo_ends_with_an_equal_audit_and_counts_that_add_up(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tarnbeck.cli.main", "demo", "--seconds", "15", "--folder", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "nothing lost, nothing twice" in done.stdout
+    assert done.stdout.count("\tequal\t") == 3
+    assert " HTTP API at http://" in done.stdout
