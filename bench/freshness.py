@@ -105,13 +105,16 @@ def spread_of(probes: Stamps, seen: Stamps) -> Spread:
 
 def _triggers(spark: SparkSession, place: Place, start: Callable[..., StreamingQuery]) -> Spread:
     """The trigger times of a peer's query in one round."""
-    with place.fresh("trigger") as folder, Feed(place.log, place.topic):
+    with place.fresh("trigger") as folder, Feed(place.log, place.topic) as feed:
         query = start(spark, place.log, place.topic, folder, speed.TRIGGER)
         try:
             query.awaitTermination(SETTLING)
             before = len(peers.triggers(query))
             query.awaitTermination(place.seconds)
             found = peers.triggers(query)[before:]
+            # A query that is stopped in the middle of a batch fills the screen with traces.
+            feed.stop()
+            query.processAllAvailable()
         finally:
             query.stop()
     spread = Spread(percentile(found, 50), percentile(found, 99))
