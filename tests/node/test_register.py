@@ -1,4 +1,4 @@
-"""What an application needs is registered once; a changed view is rebuilt beside the old one, a changed stream refused."""
+"""What an app needs is registered once; a changed view is rebuilt beside the old one, a changed stream is refused."""
 
 from __future__ import annotations
 
