@@ -18,7 +18,7 @@ from tarnbeck.cli import audit, jobs, show
 from tarnbeck.cli.feed import ticks
 from tarnbeck.cli.options import FOLDER, Folder, Seconds
 from tarnbeck.cli.picture import picture
-from tarnbeck.cli.signals import asked_to_stop, terminated_like_interrupted
+from tarnbeck.cli.signals import asked_to_stop, stopped_by_signals
 from tarnbeck.cli.up import log
 from tarnbeck.cli.watch import Question, looks, series_of
 from tarnbeck.errors import NotReady
@@ -63,7 +63,7 @@ def demo(
     from tarnbeck.node.settings import Settings
 
     settings = Settings(folder=folder.absolute(), batch_every=MINUTE)
-    with terminated_like_interrupted(), Node(settings, load(EXAMPLE)) as node:
+    with stopped_by_signals(), Node(settings, load(EXAMPLE)) as node:
         node.start(log)
         with asked_to_stop() as stop:
             fed = Fed()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -21,23 +22,28 @@ def asked_to_stop() -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         stop.set()
 
-    before = {number: signal.signal(number, ask) for number in SIGNALS}
-    try:
+    with _handling(ask):
         yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
-def terminated_like_interrupted() -> Iterator[None]:
-    """SIGTERM ends what is going on as Ctrl-C does, so that whatever was started is stopped again."""
+def stopped_by_signals() -> Iterator[None]:
+    """Ctrl-C and SIGTERM end what is going on, and say so at once: stopping what was started may take a while."""
 
     def interrupt(_: int, __: FrameType | None) -> None:
+        # Not through sys.stderr: the signal may have come in the middle of a write to it.
+        os.write(2, b"tarnbeck: interrupted, stopping\n")
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    with _handling(interrupt):
+        yield
+
+
+@contextmanager
+def _handling(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in SIGNALS}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, former in before.items():
+            signal.signal(number, former)

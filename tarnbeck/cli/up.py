@@ -11,7 +11,7 @@ import typer
 from tarnbeck.cli import show
 from tarnbeck.cli.options import FOLDER, Batches, Folder, Seconds
 from tarnbeck.cli.place import Broker, Properties, properties_of
-from tarnbeck.cli.signals import asked_to_stop, terminated_like_interrupted
+from tarnbeck.cli.signals import asked_to_stop, stopped_by_signals
 
 
 def up(
@@ -46,7 +46,7 @@ def up(
         master=master,
         lake=lake,
     )
-    with terminated_like_interrupted(), Node(settings, load(app)) as node:
+    with stopped_by_signals(), Node(settings, load(app)) as node:
         node.start(log)
         log(f"ready: {node.url}")
         with asked_to_stop() as stop:
