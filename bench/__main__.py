@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import signal
+import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from bench.figure import Figure
@@ -24,6 +25,8 @@ FIGURES = ("lake", "batch", "speed", "freshness", "get", "recompute")
 def main() -> None:
     """Fills one topic, measures on it, and writes the results when all were measured in full."""
     asked = _arguments()
+    # What runs is stopped in order however the bench is ended.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with tempfile.TemporaryDirectory(prefix="tarnbeck-bench-") as folder:
         started = broker.start(Path(folder, "broker"))
         try:
@@ -62,8 +65,21 @@ def _measure(asked: argparse.Namespace, folder: Path, started: broker.Broker) ->
 def _alone(name: str, place: Place) -> Figure:
     """A figure in a process of its own: what it started, such as a Java machine, is gone before the next one."""
     print(name, flush=True)
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(measured, name, place).result()
+    context = multiprocessing.get_context("spawn")
+    mine, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=measured, args=(name, place, theirs))
+    process.start()
+    theirs.close()
+    try:
+        figure: Figure = mine.recv()
+    except EOFError:
+        raise SystemExit(f"bench: '{name}' was not measured: see above") from None
+    except BaseException:
+        process.terminate()
+        raise
+    finally:
+        process.join()
+    return figure
 
 
 if __name__ == "__main__":

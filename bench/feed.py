@@ -65,7 +65,8 @@ def _send(log: LogSettings, topic: str, stop: Event, told: Connection) -> None:
     told.send("ready")
     probes: list[int] = []
     began, sent = time.monotonic(), 0
-    while not stop.wait(TICK):
+    starter = multiprocessing.parent_process()
+    while starter is not None and starter.is_alive() and not stop.wait(TICK):
         due = int((time.monotonic() - began) * RATE)
         for number in range(sent, due):
             stamp = time.time_ns() // 1000
