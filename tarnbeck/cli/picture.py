@@ -77,7 +77,7 @@ def picture(series: Series, width: int, height: int, footer: Sequence[str] = ())
         tall = max(3, min(16, height - ROWS - 7 - len(footer)))
         parts += [_title(series, points), *_line(points, max(10, width - MARGIN - 2), tall)]
         parts.append(_newest(series))
-    elif "start" in series.names:
+    elif "start" in series.names and lines:
         parts += [Text(series.title, style="bold"), _latest(series, lines, height - 6 - len(footer))]
     else:
         parts += [Text(series.title, style="bold"), show.table(series.names, series.rows[: height - 6 - len(footer)])]
@@ -147,8 +147,12 @@ def _label(value: float, extent: float) -> str:
 
 def _latest(series: Series, lines: dict[tuple[Any, ...], list[tuple[float, float]]], room: int) -> RenderableType:
     """One row per key: its newest window, and the drawn column over time as blocks."""
-    newest = {row[: series.keys]: row for row in series.rows}
-    shown = list(newest.items())[: max(room, 1)]
-    blocks = [chart.blocks([value for _, value in lines[key]], 24) for key, _ in shown]
-    names = (*series.names, "" if series.drawn is None else series.names[series.drawn])
-    return show.table(names, [(*row, block) for (_, row), block in zip(shown, blocks, strict=True)])
+    start = series.keys
+    newest = {row[:start]: row for row in series.rows}
+    latest = max(row[start] for row in series.rows)
+    rows = []
+    for key, row in list(newest.items())[: max(room, 1)]:
+        blocks = chart.blocks([value for _, value in lines[key]], 24)
+        rows.append((*key, _when(row[start], latest), *row[start + 2 :], blocks))
+    drawn = "" if series.drawn is None else series.names[series.drawn]
+    return show.table((*series.names[: start + 1], *series.names[start + 2 :], drawn), rows)

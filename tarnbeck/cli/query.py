@@ -38,7 +38,7 @@ def query(
     if form is not None:
         show.data(render.answer(answer, form))
     else:
-        show.rows(answer.names, answer.rows)
+        show.rows(answer.names, answer.rows, spare="end")
     show.remark(show.covers(answer.origin, answer.cut))
     if answer.truncated:
         show.remark(f"only the newest {len(answer.rows):,} rows are shown; for more: --limit")

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+TEXT_ROOM = 12
+"""Characters that a text keeps on a narrow terminal."""
+
+
 def terminal() -> bool:
     """Whether a person reads the output."""
     return sys.stdout.isatty()
@@ -91,22 +95,33 @@ def pretty(value: Any) -> str:
     return plain(value)
 
 
-def table(names: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> Table:
+def table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
     """A rich table; numbers stand to the right."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    found = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    found = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     taken = [list(row) for row in rows]
+    texts = [[printable(pretty(value)) for value in row] for row in taken]
     for place, name in enumerate(names):
         number = any(isinstance(row[place], int | float | Decimal) for row in taken)
         whole = number or any(isinstance(row[place], datetime) for row in taken)
-        found.add_column(name, justify="right" if number else "left", no_wrap=whole)
-    for row in taken:
-        # What stands in events is data: rich must not read markup or control characters in it.
-        found.add_row(*(Text(printable(pretty(value))) for value in row))
+        # A number that lost its last digits is another number: only texts give way where there is little room.
+        widest = max((len(row[place]) for row in texts), default=0)
+        room = max(len(name), widest) if whole else min(widest, TEXT_ROOM)
+        found.add_column(name, justify="right" if number else "left", no_wrap=whole, min_width=room)
+    for row in texts:
+        # What stands in events is data: rich must not read markup in it.
+        found.add_row(*(Text(text) for text in row))
     return found
+
+
+def draw(console: Console, shown: Table) -> None:
+    """Prints a table, wider than the terminal rather than with columns left out."""
+    needed = console.measure(shown, options=console.options.update(max_width=10_000)).minimum
+    console.width = max(console.width, needed)
+    console.print(shown, crop=False)
 
 
 def printable(text: str) -> str:
@@ -118,10 +133,12 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def rows(names: Sequence[str], found: Iterable[Sequence[Any]]) -> None:
-    """Prints rows: a table for a person, tab-separated lines under a header for a program."""
+def rows(names: Sequence[str], found: Iterable[Sequence[Any]], spare: str | None = None) -> None:
+    """Prints rows: a table, without the `spare` column, for a person; lines with tabs under a header for a program."""
     if terminal():
-        console().print(table(names, found))
+        kept = [place for place, name in enumerate(names) if name != spare]
+        shown = table([names[place] for place in kept], ([row[place] for place in kept] for row in found))
+        draw(console(), shown)
         return
     say("\t".join(names))
     for row in found:
