@@ -35,7 +35,7 @@ STREAM = "prices"
 WATCHED = Question("ohlc", {"currency": "EUR"}, per="second", column="close")
 PLAIN_EVERY = 5.0
 """Seconds between two lines of progress where there is no terminal."""
-COVERED_WITHIN = 120.0
+COVERED_WITHIN = 300.0
 """Seconds that the layers may take to reach the log's end after the feed has stopped."""
 EXAMPLE = Path(__file__).with_name("bitcoin.py").resolve()
 
