@@ -112,6 +112,8 @@ def _build(source: Source, version_id: int, cut: Cut, *, full: bool, leap: bool,
     start = version.origin if base is None else base.cut
     if not cut.covers(start):
         raise StoreError(f"batch: view '{view.name}': its generation at {start} is ahead of {cut}; run it again")
+    if base is not None and base.cut == cut:
+        return Done(view.name, cut, full=False, events=0, rows=0)
     building = store.begin_generation(version.id, view.layout, cut, None if base is None else base.id)
     if isinstance(building, Refused):
         return building

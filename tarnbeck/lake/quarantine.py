@@ -63,6 +63,7 @@ def select(
 
 
 def _all(spark: SparkSession, tables: Tables, state: StreamState) -> DataFrame:
+    lake.create(spark, tables)
     return lake.read_quarantine(spark, tables, state.origin.span_to(state.lake_cut))
 
 

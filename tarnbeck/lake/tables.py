@@ -48,6 +48,9 @@ def create(spark: SparkSession, tables: Tables) -> None:
 
 def read(spark: SparkSession, tables: Tables, span: Span) -> DataFrame:
     """The events of a span; the caller has made sure that the lake's cut covers its end."""
+    if not span:
+        # Before the first event there may be no table yet.
+        return spark.createDataFrame([], tables.events_type)
     return within(spark.read.format("delta").load(tables.events), span)
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tarnbeck.cut import Span
-from tarnbeck.lake import tables as lake
 from tarnbeck.lake.tables import Tables
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.spark import kafka
@@ -19,7 +18,7 @@ TRANSACTION = "tarnbeck-lake"
 
 @dataclass(frozen=True)
 class Written:
-    """What one span brought: `events` is -1 when an earlier attempt had written them already."""
+    """What one span brought into quarantine; 0 when an earlier attempt had written the events already."""
 
     quarantined: int
 
@@ -50,7 +49,3 @@ def _append(frame: DataFrame, path: str, span: Span, intent: int) -> None:
         .option("userMetadata", span.end.to_json())
         .save(path)
     )
-
-
-def create(spark: SparkSession, tables: Tables) -> None:
-    lake.create(spark, tables)

@@ -71,10 +71,12 @@ class Child:
             )
 
     def stop(self, seconds: float) -> None:
-        """Closes the pipe and waits; a process that does not end by then is killed."""
+        """Closes the pipe and waits; one that does not end by then, or had not even started, is killed."""
         assert self.process.stdin is not None  # noqa: S101 (opened as a pipe above)
         with self._lock:
             self.process.stdin.close()
+        if not self._ready.is_set():
+            self.process.kill()
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -168,6 +168,7 @@ def _lake(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
     for name, state in desk.store.streams().items():
         tell({"view": name, "step": "reading"})
         where = Tables(desk.root, stream_of(state))
+        lake.create(desk.spark, where)
         lag = state.lake_cut.span_to(state.lake_cut.advance(topics.end(desk.log, where.stream.topic))).events
         for kind, path in (("events", where.events), ("quarantine", where.quarantine)):
             size = lake.size(desk.spark, path)
@@ -179,6 +180,7 @@ def _optimize(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
     merged = []
     for state in desk.store.streams().values():
         where = Tables(desk.root, stream_of(state))
+        lake.create(desk.spark, where)
         for path in (where.events, where.quarantine):
             if lake.size(desk.spark, path).files > SMALL_FILES:
                 tell({"view": state.name, "step": "compacting"})

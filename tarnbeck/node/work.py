@@ -59,7 +59,7 @@ def answered(desk: Desk, job: dict[str, Any]) -> Any:
     except TarnbeckError as error:
         yield {"error": {"kind": type(error).__name__, "message": str(error)}}
     except Exception as error:  # the worker must live on; whoever asked gets the error
-        yield {"error": {"kind": type(error).__name__, "message": str(error)[:4000]}}
+        yield {"error": {"kind": type(error).__name__, "message": f"{type(error).__name__}: {error}"[:4000]}}
 
 
 if __name__ == "__main__":
