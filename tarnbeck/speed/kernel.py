@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -69,14 +70,22 @@ def _sql(steps: Query) -> str:
 
 def run(feeds: Mapping[str, Feed], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Partials of all views, each as one Arrow IPC stream: few rows leave the worker, whatever comes in."""
-    connection = duckdb.connect(":memory:", config={"threads": 1})
-    connection.execute("SET TimeZone = 'UTC'")
-    try:
-        for topic, records in _chunks(batches):
-            for version, partial in _partials(connection, feeds[topic], records):
-                yield pa.RecordBatch.from_arrays([pa.array([version]), pa.array([_pack(partial)])], schema=OUTPUT)
-    finally:
-        connection.close()
+    connection = _connection()
+    for topic, records in _chunks(batches):
+        for version, partial in _partials(connection, feeds[topic], records):
+            yield pa.RecordBatch.from_arrays([pa.array([version]), pa.array([_pack(partial)])], schema=OUTPUT)
+
+
+_OPEN = threading.local()
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    """This thread's database: opening one costs more than a small micro-batch does, and Spark keeps its workers."""
+    if not hasattr(_OPEN, "connection"):
+        _OPEN.connection = duckdb.connect(":memory:", config={"threads": 1})
+        _OPEN.connection.execute("SET TimeZone = 'UTC'")
+    opened: duckdb.DuckDBPyConnection = _OPEN.connection
+    return opened
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, pa.Table]]:
