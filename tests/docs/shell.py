@@ -126,12 +126,17 @@ def can_run(command: str) -> bool:
 def matches(expected: str, found: str) -> bool:
     """Whether an output is as shown: `...` stands for anything, as do times, addresses and cuts for each other.
 
+    On a line of its own it stands for any lines, or none.
+
     >>> matches("covers 6 events up to 0:4 1:2", "covers 17 events up to 0:9 1:8")
     True
     >>> matches("tea ... 3", "tea  2026-03-01 4")
     False
+    >>> matches("tea 3\\n...", "tea 3")
+    True
     """
-    pieces = [re.escape(piece) for piece in _settled(expected).split("...")]
+    lines = re.sub(r"\n\.\.\.$", "...", _settled(expected), flags=re.MULTILINE)
+    pieces = [re.escape(piece) for piece in lines.split("...")]
     return re.fullmatch(".*".join(pieces), _settled(found), re.DOTALL) is not None
 
 
