@@ -62,7 +62,7 @@ def retried(
     json: Json = False,
     folder: Folder = FOLDER,
 ) -> None:
-    """Send quarantined events again, after the stream's declaration was changed to take them."""
+    """Append quarantined events to the log again, as they are: they get new places and are decoded anew."""
     chosen = [list(place_of(place)) for place in places] if places else None
     result = jobs.run(folder, {"do": "quarantine", "action": "retry", "stream": stream, "places": chosen})
     if json:
