@@ -29,7 +29,7 @@ def blocks(values: Sequence[float], width: int) -> str:
     """The newest values as one row of blocks.
 
     >>> blocks([1, 2, 3, 9], 4)
-    '▁▁▂█'
+    '▁▂▃█'
     """
     shown = values[-width:]
     if not shown:
