@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import IO, Any
 
 from tarnbeck.errors import SetupError
@@ -112,10 +111,3 @@ class Parent:
         """What the node asks, until it closes the pipe or dies."""
         for line in sys.stdin:
             yield json.loads(line)
-
-
-def own(folder: Path, name: str) -> Path:
-    """A folder of this process below the node's."""
-    path = folder / name
-    path.mkdir(parents=True, exist_ok=True)
-    return path

@@ -12,7 +12,7 @@ from tarnbeck.algebra.state import Raw, State
 from tarnbeck.expression import Expression
 from tarnbeck.plan.layout import Layout
 from tarnbeck.schema.stream import Stream
-from tarnbeck.schema.types import Physical, ScalarType
+from tarnbeck.schema.types import ScalarType
 from tarnbeck.window.window import Window
 
 States = tuple[Raw, ...]
@@ -125,9 +125,3 @@ class View:
         """A function from raw keys to the values users see."""
         readers = [reader(key.type) for key in self.keys]
         return lambda raws: tuple(read(raw) for read, raw in zip(readers, raws, strict=True))
-
-
-def physical_of(expression: Expression) -> Physical:
-    """How the value of a scalar expression is kept in a partial before it is aggregated."""
-    physical: Physical = expression.type.physical  # type: ignore[attr-defined]
-    return physical

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from tarnbeck.cut import Cut, Span
+from tarnbeck.cut import Span
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.schema.decode import decode
 from tarnbeck.schema.stream import Stream
@@ -70,10 +70,6 @@ def planned(checkpoint: Path, batch: int) -> dict[str, dict[int, int]]:
         raise ValueError(f"expected a v1 offset log with one source, found {version!r} with {len(sources)}")
     found = json.loads(sources[0])
     return {topic: {int(p): int(o) for p, o in offsets.items()} for topic, offsets in found.items()}
-
-
-def cut_of(topic_id: str, offsets: Mapping[int, int]) -> Cut:
-    return Cut.of(topic_id, offsets)
 
 
 def decoded(records: DataFrame, stream: Stream, schema: StructType, rejected: Counter | None = None) -> DataFrame:
