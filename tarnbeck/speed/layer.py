@@ -26,11 +26,13 @@ from tarnbeck.store.protocol import SPEED, Contribution, Fenced, Store
 from tarnbeck.store.state import StreamState, VersionState
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 TRIGGER = "100 milliseconds"
 MOST = 1_000_000
 """Offsets of one micro-batch at the most: a backlog is taken in steps that a worker's memory holds."""
+FEW = 20_000
+"""Offsets up to which one task is sooner done than one per partition: each costs a worker's round trip."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ class _Speed:
         behind = [v.view for v in fed if v.stream not in spans or not v.cut.covers(spans[v.stream][0])]
         if behind:
             raise Moved(f"speed: {', '.join(behind)} must be fed from further back")
-        partials = self._compute(batch, fed, streams)
+        offsets = sum(start.span_to(end).events for start, end in spans.values())
+        partials = self._compute(batch.records.coalesce(1) if offsets <= FEW else batch.records, fed, streams)
         contributions = []
         for version in fed:
             view = view_of(version, streams)
@@ -102,13 +105,12 @@ class _Speed:
             committed = self.store.commit(self.token, contributions)
         except Fenced as fenced:
             raise Ended(str(fenced)) from fenced
-        records = sum(start.span_to(end).events for start, end in spans.values())
-        self.told(Progress(records, len(committed.done)))
+        self.told(Progress(offsets, len(committed.done)))
         if committed.refused:
             raise Moved(f"speed: {len(committed.refused)} versions moved meanwhile")
 
     def _compute(
-        self, batch: MicroBatch, fed: list[VersionState], streams: Mapping[str, StreamState]
+        self, records: DataFrame, fed: list[VersionState], streams: Mapping[str, StreamState]
     ) -> dict[int, list[pa.Table]]:
         feeds: dict[str, Feed] = {}
         for name, state in streams.items():
@@ -121,7 +123,7 @@ class _Speed:
             return kernel.run(feeds, batches)
 
         found: dict[int, list[pa.Table]] = {}
-        for row in batch.records.mapInArrow(run, from_arrow_schema(kernel.OUTPUT)).collect():
+        for row in records.mapInArrow(run, from_arrow_schema(kernel.OUTPUT)).collect():
             found.setdefault(row["version"], []).append(kernel.unpack(bytes(row["partial"])))
         return found
 
