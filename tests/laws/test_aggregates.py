@@ -21,13 +21,19 @@ from tarnbeck.testing import laws, run
 from tarnbeck.window.window import Window
 
 NUMBERS = ("int", "bigint", "double", "decimal(18,2)", "decimal(30,10)")
-CASES = [
+CASES: list[tuple[type[Aggregate], str]] = [
     *((aggregate, name) for aggregate in (tb.sum, tb.mean) for name in NUMBERS),
     *((aggregate, name) for aggregate in (tb.count, tb.min, tb.max, tb.first, tb.last) for name in laws.VALUES),
 ]
 
 
-@pytest.mark.parametrize(("aggregate", "column_type"), CASES, ids=[f"{a.name}-{t}" for a, t in CASES])
+def case(aggregate: type[Aggregate], column_type: str) -> Any:
+    """The types whose arithmetic is the hardest are tried with every check, the others with all tests only."""
+    marks = () if column_type in ("double", "decimal(18,2)") else pytest.mark.long
+    return pytest.param(aggregate, column_type, id=f"{aggregate.name}-{column_type}", marks=marks)
+
+
+@pytest.mark.parametrize(("aggregate", "column_type"), [case(*each) for each in CASES])
 def test_every_aggregate_keeps_the_laws(aggregate: Callable[[str], Aggregate], column_type: str) -> None:
     laws.check(aggregate("value"), column_type, examples=25)
 
