@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tarnbeck.cut import Cut
-from tarnbeck.errors import LakeError
+from tarnbeck.errors import LakeError, UsageError
 from tarnbeck.lake import tables as lake
 from tarnbeck.lake import writer
 from tarnbeck.lake.tables import Tables
@@ -25,7 +25,7 @@ from tarnbeck.store.state import Intent, StreamState
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TRIGGER = "2 seconds"
+TRIGGER = "5 seconds"
 MOST = 4_000_000
 """Offsets of one commit at the most."""
 
@@ -88,7 +88,8 @@ class _Lake:
         if not cut.covers(first):
             raise LakeError(
                 f"lake: stream '{name}': the log begins at {first}, but the lake holds events only up to {cut}\n"
-                "  retention has removed events that the lake never saw; nothing more is written until that is accepted"
+                "  retention has removed events that the lake never saw; nothing is written until that is accepted:\n"
+                f"  tarnbeck lake --accept-hole {name} --reason TEXT"
             )
 
     def handle(self, batch: MicroBatch) -> None:
@@ -119,3 +120,19 @@ class _Lake:
         if not self.store.close_intent(intent):
             raise Moved(f"lake: stream '{state.name}': another writer closed {span.end}")
         self.told(Progress(state.name, span.events, written.quarantined))
+
+
+def accept_hole(spark: SparkSession, log: LogSettings, store: Store, root: str, name: str, reason: str) -> Cut:
+    """Lets the lake of a stream go on where the log begins now, and records what it misses; gives the new cut."""
+    state = store.streams()[name]
+    stream = stream_of(state)
+    first = topics.beginning(log, stream.topic)
+    if state.lake_cut.covers(first):
+        raise UsageError(
+            f"lake: stream '{name}' has no hole: the log begins at {first}, the lake holds events up to "
+            f"{state.lake_cut}\n  there is nothing to accept"
+        )
+    if state.intent is None:
+        return store.accept_hole(name, first, reason)
+    writer.bar(spark, Tables(root, stream), state.intent.start.span_to(state.intent.end), state.intent.id)
+    return store.accept_hole(name, first, reason, barred=state.intent.id)

@@ -39,6 +39,12 @@ def write(spark: SparkSession, log: LogSettings, tables: Tables, span: Span, int
     return Written(rejected.value)
 
 
+def bar(spark: SparkSession, tables: Tables, span: Span, intent: int) -> None:
+    """Spends the id of an intent that can't be written any more, so that no late writer can land it."""
+    for path, schema in ((tables.events, tables.events_type), (tables.quarantine, tables.quarantine_type)):
+        _append(spark.createDataFrame([], schema), path, span, intent)
+
+
 def _append(frame: DataFrame, path: str, span: Span, intent: int) -> None:
     # Delta skips a transaction version that it has seen: the same intent never lands twice.
     (

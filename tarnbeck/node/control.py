@@ -78,7 +78,7 @@ class _Alone:
     def run(self, job: dict[str, Any]) -> Iterator[dict[str, Any]]:
         # Spark is not needed to ask for the status, and takes seconds to start.
         from tarnbeck.lake import layer as lake
-        from tarnbeck.node.jobs import Desk
+        from tarnbeck.node.jobs import WITHOUT_LAKE, Desk
         from tarnbeck.node.work import answered
         from tarnbeck.spark.session import session
 
@@ -93,8 +93,9 @@ class _Alone:
         )
         writer.start()
         try:
-            yield {"step": "waiting for the lake"}
-            self._await_lake(failures)
+            if job.get("do") not in WITHOUT_LAKE:
+                yield {"step": "waiting for the lake"}
+                self._await_lake(failures)
             yield from answered(Desk(spark, self.log, self.store, self.settings.lake_root, stop), job)
         finally:
             stop.set()

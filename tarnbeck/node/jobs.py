@@ -17,6 +17,7 @@ from tarnbeck.batch.layer import Source
 from tarnbeck.errors import StoreError, UsageError, unknown
 from tarnbeck.lake import quarantine
 from tarnbeck.lake import tables as lake
+from tarnbeck.lake.layer import accept_hole
 from tarnbeck.lake.tables import Tables
 from tarnbeck.log import topics
 from tarnbeck.log.produce import Sender, Sent
@@ -176,6 +177,16 @@ def _lake(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
     return {"tables": tables}
 
 
+def _accept_hole(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
+    known, name, reason = desk.store.streams(), str(job["stream"]), str(job.get("reason") or "").strip()
+    if name not in known:
+        raise UsageError(unknown("lake", "stream", name, known, "the application"))
+    if not reason:
+        raise UsageError("lake: a hole is accepted with a reason, which is kept\n  add one: --reason TEXT")
+    cut = accept_hole(desk.spark, desk.log, desk.store, desk.root, name, reason)
+    return {"stream": name, "lost": known[name].lake_cut.span_to(cut).events, "cut": str(cut)}
+
+
 def _optimize(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
     merged = []
     for state in desk.store.streams().values():
@@ -256,6 +267,10 @@ JOBS: dict[str, Callable[[Desk, Job, Callable[[Update], None]], Any]] = {
     "rebuild": _rebuild,
     "audit": _audit,
     "lake": _lake,
+    "accept-hole": _accept_hole,
     "optimize": _optimize,
     "quarantine": _quarantine,
 }
+
+WITHOUT_LAKE = frozenset({"accept-hole"})
+"""Jobs that don't need the lake to be as far as the log, because it can't get there before they are done."""
