@@ -63,6 +63,9 @@ def run(spark: SparkSession, query: Query, stop: threading.Event) -> None:
         if isinstance(cause, Ended):
             query.failed(cause)
             return
+        if stop.is_set():
+            # What a stop interrupts fails in Spark's words, and is redone by whoever goes on: no failure to tell.
+            return
         if cause is None or isinstance(cause, Moved):
             logging.getLogger(__name__).info("%s starts again at the store's cuts", query.name)
             pause = FIRST_PAUSE

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 TRIGGER = "100 milliseconds"
 MOST = 1_000_000
 """Offsets of one micro-batch at the most: a backlog is taken in steps that a worker's memory holds."""
-FEW = 20_000
-"""Offsets up to which one task is sooner done than one per partition: each costs a worker's round trip."""
+FEW = 5_000
+"""Offsets up to which this process computes by itself: the round trip to a worker would take longer than the work."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class _Speed:
         if behind:
             raise Moved(f"speed: {', '.join(behind)} must be fed from further back")
         offsets = sum(start.span_to(end).events for start, end in spans.values())
-        partials = self._compute(batch.records.coalesce(1) if offsets <= FEW else batch.records, fed, streams)
+        partials = _compute(batch.records, offsets, _feeds(fed, streams))
         contributions = []
         for version in fed:
             view = view_of(version, streams)
@@ -109,23 +109,33 @@ class _Speed:
         if committed.refused:
             raise Moved(f"speed: {len(committed.refused)} versions moved meanwhile")
 
-    def _compute(
-        self, records: DataFrame, fed: list[VersionState], streams: Mapping[str, StreamState]
-    ) -> dict[int, list[pa.Table]]:
-        feeds: dict[str, Feed] = {}
-        for name, state in streams.items():
-            works = tuple(kernel.work(v.id, v.cut, view_of(v, streams)) for v in fed if v.stream == name)
-            stream: Stream = stream_of(state)
-            if works:
-                feeds[stream.topic] = Feed(stream, works)
 
-        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return kernel.run(feeds, batches)
+def _feeds(fed: list[VersionState], streams: Mapping[str, StreamState]) -> dict[str, Feed]:
+    """What the kernel computes from each topic."""
+    feeds: dict[str, Feed] = {}
+    for name, state in streams.items():
+        works = tuple(kernel.work(v.id, v.cut, view_of(v, streams)) for v in fed if v.stream == name)
+        stream: Stream = stream_of(state)
+        if works:
+            feeds[stream.topic] = Feed(stream, works)
+    return feeds
 
-        found: dict[int, list[pa.Table]] = {}
-        for row in records.mapInArrow(run, from_arrow_schema(kernel.OUTPUT)).collect():
-            found.setdefault(row["version"], []).append(kernel.unpack(bytes(row["partial"])))
-        return found
+
+def _compute(records: DataFrame, offsets: int, feeds: Mapping[str, Feed]) -> dict[int, list[pa.Table]]:
+    """The partials of each version: few records come here, many are computed where Spark reads them."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return kernel.run(feeds, batches)
+
+    if offsets <= FEW:
+        here = run(iter(records.coalesce(1).toArrow().to_batches()))
+        rows = pa.Table.from_batches(here, schema=kernel.OUTPUT).to_pylist()
+    else:
+        rows = records.mapInArrow(run, from_arrow_schema(kernel.OUTPUT)).collect()
+    found: dict[int, list[pa.Table]] = {}
+    for row in rows:
+        found.setdefault(row["version"], []).append(kernel.unpack(bytes(row["partial"])))
+    return found
 
 
 def _span(state: StreamState, batch: MicroBatch) -> tuple[Cut, Cut]:
