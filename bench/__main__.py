@@ -44,7 +44,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--events", type=int, default=EVENTS, help="events of the backlog")
     parser.add_argument("--only", choices=FIGURES, action="append", help="measure this one only; may be repeated")
     parser.add_argument("--repeats", type=int, default=3, help="rounds, of which the best counts")
-    parser.add_argument("--seconds", type=float, default=60, help="how long a steady flow is watched, each round")
+    parser.add_argument("--seconds", type=float, default=40, help="how long a steady flow is watched, each round")
     return parser.parse_args()
 
 
