@@ -20,6 +20,9 @@ _EXACT = decimal.Context(prec=60)
 Value = Any
 """A finished value: bool, int, float, Decimal, str, datetime, date, bytes or None."""
 
+PLAIN = (types.INT, types.LONG, types.DOUBLE, types.STRING, types.BINARY)
+"""Types whose raw values are what users see."""
+
 LOGICAL: Mapping[Type, Callable[[Any], Value]] = {
     types.BOOL: bool,
     types.INT: int,
@@ -76,6 +79,10 @@ class Aggregate:
         """A function from the merged fields of each state to the finished value."""
         raise NotImplementedError
 
+    def plain(self, argument: ScalarType | None) -> int | None:
+        """The field of the first state that is the finished value just as it is, if there is one."""
+        return None
+
     def refuse(self, argument: ScalarType | None, expected: str) -> DeclarationError:
         return DeclarationError(f"{self.name}({self.column!r}): expected {expected}, found {argument}")
 
@@ -109,6 +116,9 @@ class Count(Aggregate):
     def states(self, argument: ScalarType | None) -> tuple[State, ...]:
         return (CountState(None if argument is None else argument.physical),)
 
+    def plain(self, argument: ScalarType | None) -> int | None:
+        return 0
+
     def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
         return lambda states: states[0][0]
 
@@ -127,6 +137,9 @@ class Sum(Aggregate):
 
     def states(self, argument: ScalarType | None) -> tuple[State, ...]:
         return (_sum_state(_numeric(self, argument)),)
+
+    def plain(self, argument: ScalarType | None) -> int | None:
+        return None if isinstance(argument, Decimal) else 0
 
     def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
         if isinstance(argument, Decimal):
@@ -168,6 +181,9 @@ class _OneValue(Aggregate):
         if argument is None:
             raise self.refuse(argument, "a column")
         return argument
+
+    def plain(self, argument: ScalarType | None) -> int | None:
+        return -1 if argument in PLAIN else None
 
     def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
         read = reader(self.result(argument))

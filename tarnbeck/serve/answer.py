@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from tarnbeck.algebra.aggregate import UNIX
 from tarnbeck.algebra.state import Raw
 from tarnbeck.cut import Cut
 from tarnbeck.errors import NotReady, StoreError, UsageError, unknown
@@ -23,7 +22,7 @@ from tarnbeck.store import keys as encoding
 from tarnbeck.store import rules
 from tarnbeck.store.protocol import Snapshot, Store
 from tarnbeck.store.state import VersionState
-from tarnbeck.window.pane import Pane, Whole
+from tarnbeck.window.pane import Whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,9 +36,8 @@ REACH = 3_000_000
 
 _PAUSE = 0.02
 _FEW = 100
-_MICROSECOND = datetime.timedelta(microseconds=1)
 
-Merged = dict[tuple[Raw, ...], tuple[Raw, ...]]
+Merged = dict[tuple[Any, ...], tuple[Raw, ...]]
 """Raw keys, level and pane -> merged states."""
 
 
@@ -173,7 +171,7 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
     found = known.answered(asked)
     if found is None:
         merged = _merged(snapshot, plan.view, level, raws, panes, reach)
-        rows = _rows(plan, level, merged, question.limit)
+        rows = _rows(plan, level, merged, question.limit, one=len(raws) == len(plan.view.keys))
         found = rows, len(rows) < len(merged)
         known.keep(asked, found)
     rows, truncated = found
@@ -191,22 +189,17 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
     )
 
 
-def _rows(plan: Plan, level: int, merged: Merged, limit: int) -> list[Row]:
-    view, finish = plan.view, plan.finish
-    depth, read, pane = len(view.keys), view.read_keys, view.window.panes[level]
-    ordered = _ordered(view, merged, limit)
-    return [(*read(at[:depth]), *_window(pane, at[-1]), *finish(merged[at])) for at in ordered]
+def _rows(plan: Plan, level: int, merged: Merged, limit: int, *, one: bool) -> list[Row]:
+    """The rows to show; those of `one` key are ordered by their start alone."""
+    finish, read, window, depth = plan.finish, plan.read_keys, plan.windows[level], len(plan.view.keys)
+    ordered = sorted(merged, key=itemgetter(-1))[-limit:] if one else _ordered(plan.view, merged, limit)
+    return [(*read(at[:depth]), *window(at[-1]), *finish(merged[at])) for at in ordered]
 
 
 def _limit(question: Question) -> int:
     if not 1 <= question.limit <= MOST:
         raise UsageError(f"view '{question.view}': bad limit {question.limit}\n  expected 1 to {MOST:,} rows")
     return question.limit
-
-
-def _window(pane: Pane, start: int) -> tuple[datetime.datetime, ...]:
-    end = pane.end_of(start)
-    return () if end is None else (UNIX + start * _MICROSECOND, UNIX + end * _MICROSECOND)
 
 
 def view_in(store: Store, version: VersionState) -> View:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from tarnbeck.algebra.state import Raw
@@ -17,13 +18,15 @@ from tarnbeck.schema.types import Type
 from tarnbeck.store.definitions import view_of
 from tarnbeck.store.protocol import Store
 from tarnbeck.store.state import VersionState
-from tarnbeck.window.pane import Whole
+from tarnbeck.window.pane import UNIX, Pane, Whole
 
 _STATES = 8192
 """Finished states kept for each version: most windows of a question are the same a moment later."""
 _ANSWERS = 256
 _SMALL = 200
 """Rows of the largest answer that is kept."""
+
+_MICROSECOND = datetime.timedelta(microseconds=1)
 
 Row = tuple[Any, ...]
 Found = tuple[list[Row], bool]
@@ -37,6 +40,9 @@ class Plan:
     view: View
     columns: tuple[tuple[str, Type], ...]
     finish: Callable[[tuple[Raw, ...]], Row]
+    read_keys: Callable[[tuple[Raw, ...]], Row]
+    windows: tuple[Callable[[int], Row], ...]
+    """Of each level: start and end of the window that starts then, as users see them."""
 
 
 class Memo:
@@ -52,7 +58,13 @@ class Memo:
         known = self._plans.get(version.id)
         if known is None:
             view = view_of(version, store.streams())
-            known = Plan(view, columns_of(view), lru_cache(maxsize=_STATES)(view.finish))
+            known = Plan(
+                view,
+                columns_of(view),
+                view.finish if view.plain else lru_cache(maxsize=_STATES)(view.finish),
+                lru_cache(maxsize=_STATES)(view.read_keys),
+                tuple(lru_cache(maxsize=_STATES)(partial(_window, pane)) for pane in view.window.panes),
+            )
             self._plans[version.id] = known
         return known
 
@@ -69,6 +81,11 @@ class Memo:
                 self._answers[asked] = found
                 if len(self._answers) > _ANSWERS:
                     self._answers.popitem(last=False)
+
+
+def _window(pane: Pane, start: int) -> Row:
+    end = pane.end_of(start)
+    return () if end is None else (UNIX + start * _MICROSECOND, UNIX + end * _MICROSECOND)
 
 
 _MEMOS: weakref.WeakKeyDictionary[Store, Memo] = weakref.WeakKeyDictionary()
