@@ -20,7 +20,7 @@ demo: setup
 
 # A group that has no tests (exit code 5) is no failure.
 test: setup-dev
-	$(PYTEST) -m "not spark and not broker and not crash and not demo"
+	$(PYTEST) -n 2 -m "not spark and not broker and not crash and not demo"
 	$(PYTEST) -m "(spark or broker) and not crash and not demo" || [ $$? -eq 5 ]
 	$(PYTEST) -m "crash and not demo" || [ $$? -eq 5 ]
 	$(PYTEST) -m "demo" || [ $$? -eq 5 ]
@@ -29,7 +29,7 @@ check: setup-dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
-	$(PYTEST) -m "not spark and not broker and not crash and not demo and not long"
+	$(PYTEST) -n 2 -m "not spark and not broker and not crash and not demo and not long"
 
 bench: setup-dev
 	$(BIN)/python -m bench
