@@ -60,11 +60,12 @@ def read_quarantine(spark: SparkSession, tables: Tables, span: Span) -> DataFram
 
 def within(frame: DataFrame, span: Span) -> DataFrame:
     """The rows whose place is in the span, as a filter that Delta's file statistics can use."""
-    parts = [
-        f"(_partition = {partition} AND _offset >= {span.start[partition]} AND _offset < {offset})"
-        for partition, offset in span.end
-    ]
-    return frame.where(" OR ".join(parts) or "false")
+    return frame.where(" OR ".join(_part(span, partition) for partition, _ in span.end) or "false")
+
+
+def _part(span: Span, partition: int) -> str:
+    start, end = span.start[partition], span.end[partition]
+    return f"(_partition = {partition} AND _offset < {end}{f' AND _offset >= {start}' if start else ''})"
 
 
 @dataclass(frozen=True)
