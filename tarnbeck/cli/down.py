@@ -12,7 +12,7 @@ PATIENCE = 60.0
 def down(folder: Folder = FOLDER) -> None:
     """Stop the app that runs in a folder, and a broker that was left behind."""
     from tarnbeck.log import broker, process
-    from tarnbeck.node.control import running
+    from tarnbeck.node.running import running
 
     node = running(folder)
     if node is not None and "tarnbeck" not in process.command_of(int(node["pid"])):

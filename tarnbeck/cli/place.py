@@ -60,7 +60,7 @@ def log_of(folder: Path, broker: str | None = None, properties: list[str] | None
     """How to reach the folder's log: the Kafka that is named, else the embedded broker, else the running node's."""
     from tarnbeck.log import broker as embedded
     from tarnbeck.log.settings import LogSettings
-    from tarnbeck.node.control import running as node_of
+    from tarnbeck.node.running import running as node_of
 
     if broker is not None:
         return LogSettings(broker, properties_of(properties))

@@ -21,7 +21,7 @@ def status(json: Json = False, folder: Folder = FOLDER) -> None:
 
     Its state, its cut, how far it is behind in events and seconds, its rate, its last error.
     """
-    from tarnbeck.node.control import running
+    from tarnbeck.node.running import running
 
     node = running(folder)
     told = _asked(node) if node else _stored(folder)

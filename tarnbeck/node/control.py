@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,22 +14,13 @@ from tarnbeck.log.settings import LogSettings
 from tarnbeck.node import progress
 from tarnbeck.node.node import hold
 from tarnbeck.node.progress import Watch
+from tarnbeck.node.running import running
 from tarnbeck.node.settings import Settings
 from tarnbeck.serve.client import control as remote
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
 from tarnbeck.store.definitions import stream_of
 from tarnbeck.store.sqlite import SQLiteStore
-
-
-def running(folder: Path) -> dict[str, Any] | None:
-    """The facts of the node that runs on this folder: pid, url, token, app, broker."""
-    try:
-        facts: dict[str, Any] = json.loads((folder / "node.json").read_text())
-        os.kill(facts["pid"], 0)
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    return facts
 
 
 @contextlib.contextmanager

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tarnbeck.node.control import control, running
+from tarnbeck.node.control import control
+from tarnbeck.node.running import running
 from tests.docs.pages import blocks
 from tests.docs.shell import Terminal
 

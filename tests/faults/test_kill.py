@@ -20,8 +20,9 @@ import pytest
 import tarnbeck as tb
 from tarnbeck.log import broker, topics
 from tarnbeck.log.produce import Sender
-from tarnbeck.node.control import control, running
+from tarnbeck.node.control import control
 from tarnbeck.node.loading import load
+from tarnbeck.node.running import running
 from tarnbeck.serve.clock import now
 from tarnbeck.store.sqlite import SQLiteStore
 
