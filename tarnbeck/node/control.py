@@ -32,6 +32,8 @@ def control(folder: Path) -> Iterator[Control]:
         return
     if not (folder / "store" / "catalog.db").exists():
         raise UsageError(f"no tarnbeck in {folder}\n  start one: tarnbeck up APP.py, or name its folder: --folder")
+    # Spark does not take a path of Delta's that is relative to where a command was called.
+    folder = folder.absolute()
     with hold(folder), _log(folder) as log:
         yield _Alone(Settings(folder=folder, broker=log.bootstrap, properties=log.properties), log)
 

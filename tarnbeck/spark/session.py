@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,5 +87,24 @@ def session(
     builder = SparkSession.builder.appName(f"tarnbeck {name}").master(master)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    made: SparkSession = builder.getOrCreate()
+    with _errors_to(logs / f"{name}.err"):
+        made: SparkSession = builder.getOrCreate()
     return made
+
+
+@contextmanager
+def _errors_to(path: Path) -> Iterator[None]:
+    """What a Java machine that is started meanwhile prints, such as warnings of its own, goes to a file for good."""
+    sys.stderr.flush()
+    own = os.dup(2)
+    with path.open("wb") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    except BaseException:
+        # Why Java did not start is told there alone.
+        os.write(own, path.read_bytes()[-4000:])
+        raise
+    finally:
+        os.dup2(own, 2)
+        os.close(own)

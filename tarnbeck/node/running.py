@@ -1,0 +1,18 @@
+"""Whether a node runs on a folder: asked by commands that must not wait for all that a node imports."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+def running(folder: Path) -> dict[str, Any] | None:
+    """The facts of the node that runs on this folder: pid, url, token, app, broker."""
+    try:
+        facts: dict[str, Any] = json.loads((folder / "node.json").read_text())
+        os.kill(facts["pid"], 0)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return facts
