@@ -6,10 +6,15 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
     from tarnbeck.log.broker import Broker
+
+# How long an example takes says how busy the machine is, not whether the code is right.
+hypothesis.settings.register_profile("tarnbeck", deadline=None)
+hypothesis.settings.load_profile("tarnbeck")
 
 
 @pytest.fixture(scope="session")
