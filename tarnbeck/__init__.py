@@ -10,57 +10,90 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tarnbeck.algebra.aggregate import Count as count
-    from tarnbeck.algebra.aggregate import First as first
-    from tarnbeck.algebra.aggregate import Last as last
     from tarnbeck.algebra.aggregate import Max as max
     from tarnbeck.algebra.aggregate import Mean as mean
     from tarnbeck.algebra.aggregate import Min as min
     from tarnbeck.algebra.aggregate import Sum as sum
+    from tarnbeck.algebra.members import All as all
+    from tarnbeck.algebra.members import Any as any
+    from tarnbeck.algebra.members import BottomK as bottom_k
+    from tarnbeck.algebra.members import Distinct as distinct
+    from tarnbeck.algebra.members import First as first
+    from tarnbeck.algebra.members import Frequent as frequent
+    from tarnbeck.algebra.members import Last as last
+    from tarnbeck.algebra.members import Sample as sample
+    from tarnbeck.algebra.members import TopK as top_k
+    from tarnbeck.algebra.members import Uniques as uniques
+    from tarnbeck.algebra.members import Values as values
+    from tarnbeck.algebra.statistics import Quantile as quantile
+    from tarnbeck.algebra.statistics import Quantiles as quantiles
+    from tarnbeck.algebra.statistics import Stddev as stddev
+    from tarnbeck.algebra.statistics import Variance as variance
+    from tarnbeck.algebra.tally import Histogram as histogram
+    from tarnbeck.algebra.tally import Mode as mode
     from tarnbeck.app import arrival, epoch, json
     from tarnbeck.cut import Cut, Span
     from tarnbeck.errors import TarnbeckError
     from tarnbeck.serve.client import connect
     from tarnbeck.serve.sending import App
-    from tarnbeck.window.window import all_time, rollup, tumbling
+    from tarnbeck.window.window import all_time, rollup, session, sliding, tumbling
 
 __all__ = [
     "App",
     "Cut",
     "Span",
     "TarnbeckError",
+    "all",
     "all_time",
+    "any",
     "arrival",
+    "bottom_k",
     "connect",
     "count",
+    "distinct",
     "epoch",
     "first",
+    "frequent",
+    "histogram",
     "json",
     "last",
     "max",
     "mean",
     "min",
+    "mode",
+    "quantile",
+    "quantiles",
     "rollup",
+    "sample",
+    "session",
+    "sliding",
+    "stddev",
     "sum",
+    "top_k",
     "tumbling",
+    "uniques",
+    "values",
+    "variance",
 ]
 
 _PLACES = {
+    # All other names are aggregates.
     "App": "tarnbeck.serve.sending",
     **dict.fromkeys(("arrival", "epoch", "json"), "tarnbeck.app"),
-    **dict.fromkeys(("count", "first", "last", "max", "mean", "min", "sum"), "tarnbeck.algebra.aggregate"),
     **dict.fromkeys(("Cut", "Span"), "tarnbeck.cut"),
     "TarnbeckError": "tarnbeck.errors",
     "connect": "tarnbeck.serve.client",
-    **dict.fromkeys(("all_time", "rollup", "tumbling"), "tarnbeck.window.window"),
+    **dict.fromkeys(("all_time", "rollup", "session", "sliding", "tumbling"), "tarnbeck.window.window"),
 }
 
 
 def __getattr__(name: str) -> Any:
     """Imports a name's module when it is first used: the command line must not wait for Arrow and SQL to load."""
-    if name not in _PLACES:
+    if name not in __all__:
         raise AttributeError(f"module 'tarnbeck' has no attribute {name!r}")
-    module = import_module(_PLACES[name])
-    aggregate = module.__name__ == "tarnbeck.algebra.aggregate"
-    found = getattr(module, name.capitalize() if aggregate else name)
+    if name in _PLACES:
+        found = getattr(import_module(_PLACES[name]), name)
+    else:
+        found = import_module("tarnbeck.algebra.registry").AGGREGATES[name]
     globals()[name] = found
     return found

@@ -7,15 +7,18 @@ import zoneinfo
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
-from tarnbeck.algebra.aggregate import AGGREGATES, Aggregate
-from tarnbeck.errors import DeclarationError, unknown
+from tarnbeck.algebra.aggregate import Aggregate
+from tarnbeck.algebra.registry import AGGREGATES
+from tarnbeck.algebra.state import Extreme
+from tarnbeck.errors import DeclarationError, UsageError, unknown
 from tarnbeck.expression import Expression, check
 from tarnbeck.plan.definition import Definition, of_stream, of_view
 from tarnbeck.plan.view import Derived, Key, Measure, StateCall, View
 from tarnbeck.schema import ddl, types
 from tarnbeck.schema.stream import Arrival, Epoch, EventTime, FromColumn, Json, Stream
-from tarnbeck.schema.types import Decimal, Scalar, ScalarType, Schema, Type
-from tarnbeck.window.window import AllTime, Window, all_time, rollup, tumbling
+from tarnbeck.schema.types import Decimal, Physical, Scalar, ScalarType, Schema, Type
+from tarnbeck.window.duration import duration
+from tarnbeck.window.window import AllTime, Session, Window, all_time, rollup, session, sliding, tumbling
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,9 +101,13 @@ class App:
         by: str | Sequence[str] | Mapping[str, str] = (),
         where: str | None = None,
         window: Window | None = None,
+        late: str | None = None,
         select: Mapping[str, Aggregate | str],
     ) -> View:
-        """Declares a view: aggregates of a stream, by keys and window."""
+        """Declares a view: aggregates of a stream, by keys and window.
+
+        Events are counted however late they come, unless `late` says otherwise, such as "drop after 1 hour".
+        """
         place = f"view '{_named('view', name)}'"
         if name in self.views:
             raise DeclarationError(f"{place}: declared twice\n  choose another name")
@@ -109,8 +116,9 @@ class App:
         scope = _Scope(place, f"stream '{source.name}'", {column.name: column.type for column in source.schema})
         condition = None if where is None else scope.expression(where, expected=types.BOOL)
         keys = _keys(scope, by)
-        outputs, states = _outputs(scope, select, {key.name for key in keys})
-        declared = View(name, source, keys, condition, window or all_time(), outputs, states)
+        hidden = _bounds(place) if isinstance(window, Session) else ()
+        outputs, states = _outputs(scope, select, {key.name for key in keys}, hidden)
+        declared = View(name, source, keys, condition, window or all_time(), outputs, states, _late(place, late))
         self.views[name] = declared
         return declared
 
@@ -152,7 +160,7 @@ class App:
 
     def view_of(self, definition: Definition) -> View:
         select = {
-            name: output if isinstance(output, str) else AGGREGATES[output[0]](output[1])
+            name: output if isinstance(output, str) else AGGREGATES[output[0]](output[1], **dict(*output[2:]))
             for name, output in definition["select"].items()
         }
         return self.view(
@@ -161,6 +169,7 @@ class App:
             by=definition["by"],
             where=definition["where"],
             window=_window_of(definition["window"]),
+            late=definition.get("late"),
             select=select,
         )
 
@@ -217,6 +226,18 @@ def _event_time(place: str, columns: Schema, time: str | EventTime, zone: str | 
     return moment
 
 
+def _late(place: str, late: str | None) -> int | None:
+    if late is None:
+        return None
+    length = late.removeprefix("drop after ")
+    try:
+        if length == late:
+            raise UsageError("expected 'drop after' and a length, such as 'drop after 1 hour'")
+        return duration(length)
+    except UsageError as wrong:
+        raise DeclarationError(f"{place}: late={late!r}: {wrong}") from None
+
+
 def _keys(scope: _Scope, by: str | Sequence[str] | Mapping[str, str]) -> tuple[Key, ...]:
     if isinstance(by, str):
         by = (by,)
@@ -243,12 +264,18 @@ def _column_name(place: str, name: str) -> None:
         )
 
 
+def _bounds(place: str) -> tuple[StateCall, ...]:
+    """The earliest and latest event of a session's pane, before all that users ask for."""
+    moment = check("_time", {"_time": types.TIMESTAMP}, place=place, owner="every stream")
+    return tuple(StateCall(Extreme(Physical.INT, least), moment) for least in (True, False))
+
+
 def _outputs(
-    scope: _Scope, select: Mapping[str, Aggregate | str], keys: set[str]
+    scope: _Scope, select: Mapping[str, Aggregate | str], keys: set[str], hidden: Sequence[StateCall]
 ) -> tuple[tuple[Measure | Derived, ...], tuple[StateCall, ...]]:
     if not select or not any(isinstance(output, Aggregate) for output in select.values()):
         raise DeclarationError(f"{scope.place}: select needs at least one aggregate, such as {{'n': tb.count()}}")
-    states: dict[StateCall, int] = {}
+    states: dict[StateCall, int] = {call: place for place, call in enumerate(hidden)}
     outputs: list[Measure | Derived] = []
     for name, output in select.items():
         _column_name(scope.place, name)
@@ -266,14 +293,21 @@ def _outputs(
 
 
 def _measure(scope: _Scope, name: str, aggregate: Aggregate, states: dict[StateCall, int]) -> Measure:
+    scope = _Scope(f"{scope.place}: '{name}'", scope.owner, scope.columns)
     argument, argument_type = None, None
-    if aggregate.column is not None:
-        argument, argument_type = scope.scalar(aggregate.column)
+    column = aggregate.column
+    if aggregate.where is not None:
+        # What has no value is not seen: an aggregate with a condition is one of a column that is null elsewhere.
+        condition = scope.expression(aggregate.where, expected=types.BOOL).sql
+        value = "1" if column is None else scope.expression(column).sql
+        column = f"CASE WHEN {condition} THEN {value} END"
+    if column is not None:
+        argument, argument_type = scope.scalar(column)
     try:
         result = aggregate.result(argument_type)
         calls = [StateCall(state, argument) for state in aggregate.states(argument_type)]
     except DeclarationError as wrong:
-        raise DeclarationError(f"{scope.place}: '{name}': {wrong}") from None
+        raise DeclarationError(f"{scope.place}: {wrong}") from None
     places = tuple(states.setdefault(call, len(states)) for call in calls)
     return Measure(name, aggregate, argument, result, places)
 
@@ -281,6 +315,10 @@ def _measure(scope: _Scope, name: str, aggregate: Aggregate, states: dict[StateC
 def _window_of(definition: Definition) -> Window:
     if "tumbling" in definition:
         return tumbling(definition["tumbling"])
+    if "sliding" in definition:
+        return sliding(definition["sliding"], every=definition["every"])
+    if "session" in definition:
+        return session(definition["session"])
     if "rollup" in definition:
         return rollup(*definition["rollup"], zone=definition["zone"])
     return AllTime()

@@ -18,7 +18,7 @@ ORDER = [
     {"algebra", "window"},
     {"plan"},
     {"app"},
-    {"memory", "spark", "store", "log", "lake"},
+    {"memory", "arrow", "spark", "store", "log", "lake"},
     {"batch", "speed"},
     {"serve"},
     {"node"},

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import decimal
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from tarnbeck.algebra.state import Count as CountState
-from tarnbeck.algebra.state import Edge, ExactSum, Extreme, Raw, RealSum, State
+from tarnbeck.algebra.state import ExactSum, Extreme, Raw, RealSum, State
 from tarnbeck.errors import DeclarationError
 from tarnbeck.schema import types
 from tarnbeck.schema.types import Decimal, Physical, ScalarType, Type
@@ -63,12 +63,21 @@ def raw(value: Value, type_: ScalarType) -> Any:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One aggregate as the user wrote it: `column` is a SQL expression over the stream's columns."""
+    """One aggregate as the user wrote it: `column` is a SQL expression over the stream's columns.
+
+    With `where`, a condition over them, it sees only the events for which that is true.
+    """
 
     column: str | None
+    where: str | None = field(default=None, kw_only=True)
     name: ClassVar[str]
 
-    def result(self, argument: ScalarType | None) -> ScalarType:
+    def options(self) -> dict[str, Any]:
+        """What was asked for beside the column and the condition, and is not as it is by default."""
+        given = {f.name: (getattr(self, f.name), f.default) for f in fields(self) if f.name not in ("column", "where")}
+        return {name: value for name, (value, default) in given.items() if value != default}
+
+    def result(self, argument: ScalarType | None) -> Type:
         """The type of the finished value."""
         raise NotImplementedError
 
@@ -86,8 +95,22 @@ class Aggregate:
     def refuse(self, argument: ScalarType | None, expected: str) -> DeclarationError:
         return DeclarationError(f"{self.name}({self.column!r}): expected {expected}, found {argument}")
 
+    def bounded(self, option: str, value: Any, least: int, most: int) -> None:
+        """Refuses an option that is no whole number between these."""
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise DeclarationError(
+                f"{self.name}({self.column!r}): bad {option} {value!r}\n  expected {least} to {most:,}"
+            )
 
-def _numeric(aggregate: Aggregate, argument: ScalarType | None) -> ScalarType:
+
+def needs(aggregate: Aggregate, argument: ScalarType | None) -> ScalarType:
+    """The type of the argument, which there must be."""
+    if argument is None:
+        raise aggregate.refuse(argument, "a column")
+    return argument
+
+
+def numeric(aggregate: Aggregate, argument: ScalarType | None) -> ScalarType:
     if argument in (types.INT, types.LONG, types.DOUBLE) or isinstance(argument, Decimal):
         if isinstance(argument, Decimal) and argument.precision > 30:
             # 128 bits hold 38 digits: eight are kept free, so that a hundred million of the largest values still fit.
@@ -130,13 +153,13 @@ class Sum(Aggregate):
     name: ClassVar[str] = "sum"
 
     def result(self, argument: ScalarType | None) -> ScalarType:
-        number = _numeric(self, argument)
+        number = numeric(self, argument)
         if number == types.DOUBLE:
             return types.DOUBLE
         return Decimal(38, number.scale if isinstance(number, Decimal) else 0)
 
     def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (_sum_state(_numeric(self, argument)),)
+        return (_sum_state(numeric(self, argument)),)
 
     def plain(self, argument: ScalarType | None) -> int | None:
         return None if isinstance(argument, Decimal) else 0
@@ -155,11 +178,11 @@ class Mean(Aggregate):
     name: ClassVar[str] = "mean"
 
     def result(self, argument: ScalarType | None) -> ScalarType:
-        _numeric(self, argument)
+        numeric(self, argument)
         return types.DOUBLE
 
     def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        number = _numeric(self, argument)
+        number = numeric(self, argument)
         return (_sum_state(number), CountState(number.physical))
 
     def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
@@ -178,9 +201,7 @@ class _OneValue(Aggregate):
     """An aggregate whose answer is one of the values it saw."""
 
     def result(self, argument: ScalarType | None) -> ScalarType:
-        if argument is None:
-            raise self.refuse(argument, "a column")
-        return argument
+        return needs(self, argument)
 
     def plain(self, argument: ScalarType | None) -> int | None:
         return -1 if argument in PLAIN else None
@@ -208,26 +229,3 @@ class Max(_OneValue):
 
     def states(self, argument: ScalarType | None) -> tuple[State, ...]:
         return (Extreme(self.result(argument).physical, least=False),)
-
-
-@dataclass(frozen=True)
-class First(_OneValue):
-    """The value of the earliest event that has one, by event time; ties by partition, offset, index."""
-
-    name: ClassVar[str] = "first"
-
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (Edge(self.result(argument).physical, first=True),)
-
-
-@dataclass(frozen=True)
-class Last(_OneValue):
-    """The value of the latest event that has one, by event time; ties by partition, offset, index."""
-
-    name: ClassVar[str] = "last"
-
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (Edge(self.result(argument).physical, first=False),)
-
-
-AGGREGATES: Mapping[str, type[Aggregate]] = {a.name: a for a in (Count, Sum, Mean, Min, Max, First, Last)}

@@ -39,7 +39,7 @@ class State:
     """
 
     argument: Physical | None
-    equality: ClassVar[Literal["bits", "relative"]] = "bits"
+    equality: ClassVar[Literal["bits", "relative", "bound"]] = "bits"
 
     def equal(self, a: tuple[Raw, ...], b: tuple[Raw, ...]) -> bool:
         """Whether two results for the same events may both be right: to the bit, unless the state says otherwise."""
@@ -48,6 +48,11 @@ class State:
     @property
     def fields(self) -> tuple[Physical, ...]:
         raise NotImplementedError
+
+    @property
+    def neutral(self) -> tuple[Raw, ...]:
+        """The state of no events at all: merged with another, it gives the other."""
+        return (None,) * len(self.fields)
 
     def prepare(self, event: Event) -> tuple[Raw, ...]:
         """The state of a single event."""
@@ -73,6 +78,10 @@ class Count(State):
     @property
     def fields(self) -> tuple[Physical, ...]:
         return (Physical.INT,)
+
+    @property
+    def neutral(self) -> tuple[Raw, ...]:
+        return (0,)
 
     def prepare(self, event: Event) -> tuple[Raw, ...]:
         return (1 if self.argument is None or event.value is not None else 0,)
@@ -129,7 +138,7 @@ class ExactSum(State):
 class RealSum(State):
     """The sum of doubles, with the sum of their magnitudes, which bounds how far two orders of adding can differ."""
 
-    equality: ClassVar[Literal["bits", "relative"]] = "relative"
+    equality: ClassVar[Literal["bits", "relative", "bound"]] = "relative"
 
     def equal(self, a: tuple[Raw, ...], b: tuple[Raw, ...]) -> bool:
         if None in (*a, *b):

@@ -37,7 +37,7 @@ def partials(view: View, events: Iterable[dict[str, Any]]) -> Partial:
     merge = view.layout.merge
     found: Partial = {}
     for row in events:
-        if passes(row) is not True:
+        if passes(row) is not True or _late(view, row):
             continue
         moment = (row["_time"] - UNIX) // _MICROSECOND
         own = states_of(row, moment)
@@ -46,6 +46,10 @@ def partials(view: View, events: Iterable[dict[str, Any]]) -> Partial:
             at = (place, level, pane.start_of(moment))
             found[at] = merge(found[at], own) if at in found else own
     return found
+
+
+def _late(view: View, row: dict[str, Any]) -> bool:
+    return view.late is not None and (row["_received"] - row["_time"]) // _MICROSECOND > view.late
 
 
 def _states_of(view: View) -> Callable[[dict[str, Any], int], tuple[Raw, ...]]:

@@ -9,7 +9,7 @@ from typing import Any
 from tarnbeck.plan.view import Measure, View
 from tarnbeck.schema.stream import Arrival, Epoch, EventTime, FromColumn, Stream
 from tarnbeck.window import duration
-from tarnbeck.window.window import AllTime, Rollup, Tumbling, Window
+from tarnbeck.window.window import AllTime, Rollup, Session, Sliding, Tumbling, Window
 
 Definition = dict[str, Any]
 
@@ -27,19 +27,24 @@ def of_stream(stream: Stream) -> Definition:
 
 
 def of_view(view: View) -> Definition:
-    return {
+    late = {} if view.late is None else {"late": f"drop after {duration.text(view.late)}"}
+    return late | {
         "name": view.name,
         "stream": view.stream.name,
         "by": {key.name: key.expression.sql for key in view.keys},
         "where": None if view.where is None else view.where.sql,
         "window": _window(view.window),
         "select": {
-            output.name: [output.aggregate.name, output.argument and output.argument.sql]
-            if isinstance(output, Measure)
-            else output.expression.sql
+            output.name: _measure(output) if isinstance(output, Measure) else output.expression.sql
             for output in view.outputs
         },
     }
+
+
+def _measure(measure: Measure) -> list[Any]:
+    """Name and argument; options too, if any is not as it is by default."""
+    options = measure.aggregate.options()
+    return [measure.aggregate.name, measure.argument and measure.argument.sql, *([options] if options else [])]
 
 
 def identity(view: View) -> str:
@@ -65,5 +70,9 @@ def _window(window: Window) -> Definition:
             return {"all_time": True}
         case Tumbling(length):
             return {"tumbling": duration.text(length)}
+        case Sliding(length, every):
+            return {"sliding": duration.text(length), "every": duration.text(every)}
+        case Session(gap):
+            return {"session": duration.text(gap)}
         case Rollup(units, zone):
             return {"rollup": list(units), "zone": zone}

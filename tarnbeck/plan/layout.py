@@ -7,16 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from tarnbeck.algebra.packed import ARROW
 from tarnbeck.algebra.state import Raw
 from tarnbeck.schema.types import Physical
-
-ARROW = {
-    Physical.INT: pa.int64(),
-    Physical.WIDE: pa.decimal128(38, 0),
-    Physical.REAL: pa.float64(),
-    Physical.TEXT: pa.string(),
-    Physical.BLOB: pa.binary(),
-}
 
 
 @dataclass(frozen=True)

@@ -118,9 +118,13 @@ def raw_of(type_: Type, sql: str, dialect: Dialect) -> str:
 
 
 def _where(view: View, dialect: Dialect) -> str | None:
-    if view.where is None:
-        return None
-    return view.where.spark() if dialect == "spark" else view.where.duckdb()
+    tests = []
+    if view.where is not None:
+        tests.append(view.where.spark() if dialect == "spark" else view.where.duckdb())
+    if view.late is not None:
+        received, moment = (MICROS[dialect].format(column) for column in ("_received", "_time"))
+        tests.append(f"{received} - {moment} <= {view.late}")
+    return " AND ".join(f"({test})" for test in tests) if tests else None
 
 
 def _group(view: View) -> tuple[str, ...]:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tarnbeck.algebra.aggregate import Aggregate, reader
+from tarnbeck.algebra.packed import Packed
 from tarnbeck.algebra.state import Raw, State
 from tarnbeck.expression import Expression
 from tarnbeck.plan.layout import Layout
 from tarnbeck.schema.stream import Stream
-from tarnbeck.schema.types import ScalarType
+from tarnbeck.schema.types import ScalarType, Type
 from tarnbeck.window.window import Window
 
 States = tuple[Raw, ...]
@@ -35,7 +36,7 @@ class Measure:
     name: str
     aggregate: Aggregate
     argument: Expression | None
-    type: ScalarType
+    type: Type
     states: tuple[int, ...]
 
     @property
@@ -71,11 +72,18 @@ class View:
     window: Window
     outputs: tuple[Measure | Derived, ...]
     states: tuple[StateCall, ...]
+    late: int | None = None
+    """An event that was received more than so many microseconds after its time is left out; None: none is."""
 
     @functools.cached_property
     def layout(self) -> Layout:
         fields = tuple(field for call in self.states for field in call.state.fields)
         return Layout(tuple(key.type.physical for key in self.keys), fields, self._merger())
+
+    @functools.cached_property
+    def neutral(self) -> States:
+        """A row of raw states of no events."""
+        return tuple(field for call in self.states for field in call.state.neutral)
 
     def _slots(self) -> list[slice]:
         """Where each state's fields stand in a row of raw states."""
@@ -84,6 +92,12 @@ class View:
             slots.append(slice(start, start + len(call.state.fields)))
             start = slots[-1].stop
         return slots
+
+    @functools.cached_property
+    def packed(self) -> tuple[tuple[str, Packed], ...]:
+        """The states that only Python can compute, by the names of their columns."""
+        parts = zip(self._slots(), self.states, strict=True)
+        return tuple((f"s{slot.start}", call.state) for slot, call in parts if isinstance(call.state, Packed))
 
     def _merger(self) -> Callable[[States, States], States]:
         parts = [(slot, call.state.merge) for slot, call in zip(self._slots(), self.states, strict=True)]

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 (the name everybody knows)
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import LongType, StructType
 
+from tarnbeck.arrow import partials as arrow
 from tarnbeck.plan import query
 from tarnbeck.plan.query import Query
 from tarnbeck.plan.view import View
@@ -19,9 +21,18 @@ from tarnbeck.window.pane import Pane
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+CHUNK = 500_000
+"""Events that the kernel aggregates at once."""
+
 
 def partials(view: View, events: DataFrame) -> DataFrame:
-    """One row per (keys, level, pane) of the layout's columns; each level is grouped from the one below it."""
+    """Rows of the layout's columns; each level is grouped from the one below it.
+
+    Catalyst gives one row per (keys, level, pane). A view with packed states is computed by the kernel, batch by
+    batch: the same place may then come several times, and whoever reads the rows merges them, as they do anyway.
+    """
+    if view.packed:
+        return events.mapInArrow(functools.partial(_packed, arrow.steps(view)), from_arrow_schema(view.layout.arrow))
     base = view.window.panes[0]
     if query.calendar(base):
         events = with_panes(events, base, "_time")
@@ -33,6 +44,23 @@ def partials(view: View, events: DataFrame) -> DataFrame:
     columns = view.layout.arrow.names
     numbered = [frame.withColumn("level", F.lit(i).cast("bigint")).select(*columns) for i, frame in enumerate(levels)]
     return functools.reduce(lambda a, b: a.unionAll(b), numbered)
+
+
+def _packed(steps: arrow.Steps, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for table in _chunks(batches):
+        yield from arrow.partials(steps, table).to_batches()
+
+
+def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches put together: the fewer there are, the fewer rows there are to merge."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(each.num_rows for each in waiting) >= CHUNK:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def _run(steps: Query, frame: DataFrame) -> DataFrame:

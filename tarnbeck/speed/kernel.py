@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tarnbeck.arrow.partials import Steps, partials, steps
 from tarnbeck.cut import Cut
-from tarnbeck.plan import query
-from tarnbeck.plan.query import Query
 from tarnbeck.plan.view import View
 from tarnbeck.schema.decode import decode
 from tarnbeck.schema.stream import Stream
-from tarnbeck.window.pane import Pane
 
 OUTPUT = pa.schema([("version", pa.int64()), ("partial", pa.binary())])
 CHUNK = 500_000
@@ -24,21 +20,12 @@ CHUNK = 500_000
 
 
 @dataclass(frozen=True)
-class Step:
-    """One level of a view: a query over the table `source`, and the calendar pane to add to it first, if any."""
-
-    sql: str
-    calendar: Pane | None
-
-
-@dataclass(frozen=True)
 class Work:
-    """What a worker must know of one fed view: plain text and numbers, because it travels with every micro-batch."""
+    """What a worker must know of one fed view."""
 
     version: int
     start: Cut
-    steps: tuple[Step, ...]
-    schema: pa.Schema
+    steps: Steps
 
 
 @dataclass(frozen=True)
@@ -51,41 +38,14 @@ class Feed:
 
 def work(version: int, start: Cut, view: View) -> Work:
     """The kernel's work for one version from its own cut on."""
-    panes = view.window.panes
-    queries = [query.partials(view, "duckdb")]
-    queries += [query.regroup(view, level, "duckdb") for level in range(1, len(panes))]
-    steps = [Step(_sql(q), p if query.calendar(p) else None) for q, p in zip(queries, panes, strict=True)]
-    return Work(version, start, tuple(steps), view.layout.arrow)
-
-
-def _sql(steps: Query) -> str:
-    select = ", ".join(f"{sql} AS {name}" for name, sql in steps.select)
-    where = f" WHERE {steps.where}" if steps.where is not None else ""
-    calls = ", ".join([*steps.group, *(f"{sql} AS {name}" for name, sql in steps.aggregate)])
-    project = ", ".join(f"{sql} AS {name}" for name, sql in steps.project)
-    inner = f"SELECT {select} FROM source{where}"  # noqa: S608 (made of checked expressions only)
-    grouped = f"SELECT {calls} FROM ({inner}) GROUP BY {', '.join(steps.group)}"  # noqa: S608
-    return f"SELECT {project} FROM ({grouped})"  # noqa: S608
+    return Work(version, start, steps(view))
 
 
 def run(feeds: Mapping[str, Feed], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Partials of all views, each as one Arrow IPC stream: few rows leave the worker, whatever comes in."""
-    connection = _connection()
     for topic, records in _chunks(batches):
-        for version, partial in _partials(connection, feeds[topic], records):
+        for version, partial in _partials(feeds[topic], records):
             yield pa.RecordBatch.from_arrays([pa.array([version]), pa.array([_pack(partial)])], schema=OUTPUT)
-
-
-_OPEN = threading.local()
-
-
-def _connection() -> duckdb.DuckDBPyConnection:
-    """This thread's database: opening one costs more than a small micro-batch does, and Spark keeps its workers."""
-    if not hasattr(_OPEN, "connection"):
-        _OPEN.connection = duckdb.connect(":memory:", config={"threads": 1})
-        _OPEN.connection.execute("SET TimeZone = 'UTC'")
-    opened: duckdb.DuckDBPyConnection = _OPEN.connection
-    return opened
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, pa.Table]]:
@@ -106,36 +66,14 @@ def _records(batches: list[pa.RecordBatch]) -> pa.Table:
     return pa.Table.from_batches(batches).drop_columns(["topic"])
 
 
-def _partials(connection: duckdb.DuckDBPyConnection, feed: Feed, records: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+def _partials(feed: Feed, records: pa.Table) -> Iterator[tuple[int, pa.Table]]:
     events = decode(feed.stream, records).events
     if not events.num_rows:
         return
     for fed in feed.works:
-        partial = compute(connection, fed, _from(events, fed.start))
+        partial = partials(fed.steps, _from(events, fed.start))
         if partial.num_rows:
             yield fed.version, partial
-
-
-def compute(connection: duckdb.DuckDBPyConnection, fed: Work, events: pa.Table) -> pa.Table:
-    """The partial of one view over events: the finest level from the events, each coarser one from the one below."""
-    levels, source = [], events
-    for level, step in enumerate(fed.steps):
-        source = _run(connection, step, source, "pane" if level else "_time")
-        numbered = source.append_column("level", pa.repeat(pa.scalar(level, pa.int64()), source.num_rows))
-        levels.append(numbered.select(fed.schema.names).cast(fed.schema))
-    return pa.concat_tables(levels)
-
-
-def _run(connection: duckdb.DuckDBPyConnection, step: Step, source: pa.Table, moment: str) -> pa.Table:
-    """One step over an Arrow table."""
-    if step.calendar is not None:
-        moments = source.column(moment).cast(pa.int64()).to_numpy()
-        source = source.append_column("_pane", pa.array(step.calendar.starts_of(moments)))
-    connection.register("source", source)
-    try:
-        return connection.sql(step.sql).to_arrow_table()
-    finally:
-        connection.unregister("source")
 
 
 def _from(events: pa.Table, start: Cut) -> pa.Table:

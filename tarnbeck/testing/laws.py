@@ -9,18 +9,16 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-import duckdb
 import hypothesis.strategies as st
 import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 
 from tarnbeck.algebra.aggregate import UNIX, Aggregate
 from tarnbeck.app import App
-from tarnbeck.cut import Cut
+from tarnbeck.arrow import partials as arrow
 from tarnbeck.memory.partials import Partial, merged, partials
 from tarnbeck.plan.view import View
 from tarnbeck.schema.decode import events_schema
-from tarnbeck.speed import kernel
 from tarnbeck.store.rows import from_arrow
 from tarnbeck.window.window import Window, tumbling
 
@@ -60,15 +58,13 @@ def check(
         parts = [partials(view, span) for span in spans]
         random.shuffle(parts)
         _same(view, whole, merged(view, parts), "merging spans of the log in another order")
-        _same(view, whole, _kernel(connection, view, events), "the SQL kernel")
-        computed = [_kernel(connection, view, span) for span in spans if span]
+        _same(view, whole, _kernel(view, events), "the SQL kernel")
+        computed = [_kernel(view, span) for span in spans if span]
         _same(view, whole, merged(view, computed), "merging what the SQL kernel made of spans")
         for states in whole.values():
             view.finish(states)
 
-    with duckdb.connect(":memory:", config={"threads": 1}) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        law()
+    law()
 
 
 def _view(aggregate: Aggregate, column_type: str, window: Window) -> View:
@@ -97,12 +93,11 @@ def _split(events: list[Row], random: Any) -> list[list[Row]]:
     return spans
 
 
-def _kernel(connection: duckdb.DuckDBPyConnection, view: View, events: list[Row]) -> Partial:
+def _kernel(view: View, events: list[Row]) -> Partial:
     schema = events_schema(view.stream)
     rows = [{**event, "_extra": None} for event in events]
     table = pa.Table.from_pylist(rows, schema=schema)
-    partial = kernel.compute(connection, kernel.work(0, Cut("laws"), view), table)
-    found = from_arrow(partial, view.layout)
+    found = from_arrow(arrow.partials(arrow.steps(view), table), view.layout)
     return {(found.keys[key], level, pane): states for (level, key, pane), states in found.states.items()}
 
 

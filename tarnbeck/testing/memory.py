@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from tarnbeck.algebra.aggregate import UNIX
+from tarnbeck.algebra.state import Raw
 from tarnbeck.app import App
 from tarnbeck.errors import UsageError, unknown
 from tarnbeck.memory.partials import Partial, partials, rows
@@ -17,7 +18,8 @@ from tarnbeck.plan.view import View
 from tarnbeck.schema.decode import decode
 from tarnbeck.schema.encode import to_json
 from tarnbeck.schema.stream import Stream
-from tarnbeck.window.window import AllTime
+from tarnbeck.window.assemble import Assembled
+from tarnbeck.window.window import AllTime, Session, Sliding
 
 Event = Mapping[str, Any] | bytes
 """Columns by name, or the bytes of a record as a producer would send them."""
@@ -96,15 +98,30 @@ def _records(stream: Stream, events: Iterable[Event], received: datetime.datetim
 
 def rows_of(view: View, partial: Partial, level: int) -> list[dict[str, Any]]:
     """A partial's rows of one level, finished, by keys and start."""
-    pane = view.window.panes[level]
-    places = [place for place in partial if place[1] == level]
-    places.sort(key=lambda place: ([(key is not None, key) for key in place[0]], place[2]))
+    windows = _assembled(view, partial, level)
+    windows.sort(key=lambda found: ([(key is not None, key) for key in found[0]], found[1].start))
+    outputs = [output.name for output in view.outputs]
     found = []
-    for place in places:
-        row = dict(zip((key.name for key in view.keys), view.read_keys(place[0]), strict=True))
+    for keys, window in windows:
+        row = dict(zip((key.name for key in view.keys), view.read_keys(keys), strict=True))
         if not isinstance(view.window, AllTime):
-            end = pane.end_of(place[2])
-            row |= {"start": UNIX + place[2] * _MICROSECOND, "end": UNIX + (end or 0) * _MICROSECOND}
-        outputs = (output.name for output in view.outputs)
-        found.append(row | dict(zip(outputs, view.finish(partial[place]), strict=True)))
+            row |= {"start": UNIX + window.start * _MICROSECOND, "end": UNIX + window.end * _MICROSECOND}
+        found.append(row | dict(zip(outputs, view.finish(window.states), strict=True)))
     return found
+
+
+def _assembled(view: View, partial: Partial, level: int) -> list[tuple[tuple[Raw, ...], Assembled]]:
+    """The windows of each key: its panes as they are, or what is put together from them."""
+    pane = view.window.panes[level]
+    panes: dict[tuple[Raw, ...], dict[int, tuple[Raw, ...]]] = {}
+    for (keys, at, start), states in partial.items():
+        if at == level:
+            panes.setdefault(keys, {})[start] = states
+    if isinstance(view.window, (Sliding, Session)):
+        assembled = view.window.assembled
+        return [(keys, each) for keys, held in panes.items() for each in assembled(held, view.layout.merge)]
+    return [
+        (keys, Assembled(start, pane.end_of(start) or 0, states))
+        for keys, held in panes.items()
+        for start, states in held.items()
+    ]

@@ -1,14 +1,22 @@
-"""Windows as users declare them: tumbling, rollup, all time."""
+"""Windows as users declare them: tumbling, sliding, session, rollup, all time."""
 
 from __future__ import annotations
 
+import math
 import zoneinfo
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tarnbeck.errors import DeclarationError, UsageError
 from tarnbeck.window import duration as lengths
+from tarnbeck.window.assemble import Assembled, Merge, Panes, sessions, slide
 from tarnbeck.window.duration import DAY, HOUR, MINUTE, SECOND, WEEK, duration
 from tarnbeck.window.pane import Calendar, Fixed, Pane, Whole
+
+
+def _origin(length: int) -> int:
+    """From when on windows are counted: 1970 began on a Thursday, but weeks begin on Mondays."""
+    return 4 * DAY if length % WEEK == 0 else 0
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,7 @@ class Tumbling:
 
     @property
     def panes(self) -> tuple[Pane, ...]:
-        return (Fixed(self.length, 4 * DAY if self.length % WEEK == 0 else 0),)
+        return (Fixed(self.length, _origin(self.length)),)
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -58,10 +66,69 @@ class Rollup:
         return self.units
 
 
+@dataclass(frozen=True)
+class Sliding:
+    """Windows of one length that start every so often and overlap, put together when read from panes they share."""
+
+    length: int
+    every: int
+
+    @property
+    def pane(self) -> Fixed:
+        """The longest slice of which both the length and the distance are multiples."""
+        return Fixed(math.gcd(self.length, self.every), _origin(self.every))
+
+    @property
+    def panes(self) -> tuple[Pane, ...]:
+        return (self.pane,)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        return (lengths.text(self.length),)
+
+    def end_of(self, start: int) -> int:
+        return start + self.length
+
+    def assembled(self, panes: Panes, merge: Merge) -> Iterator[Assembled]:
+        return slide(panes, merge, length=self.length, every=self.every, origin=self.pane.origin)
+
+    def reach(self, since: int | None, until: int | None) -> tuple[int | None, int | None]:
+        """The time that windows overlapping this range may hold events of."""
+        return (
+            None if since is None else since - self.length,
+            None if until is None else until + self.length,
+        )
+
+
+@dataclass(frozen=True)
+class Session:
+    """Windows without a fixed length: a session ends when no event comes for longer than the gap."""
+
+    gap: int
+
+    @property
+    def panes(self) -> tuple[Pane, ...]:
+        return (Fixed(self.gap),)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        return ("session",)
+
+    def assembled(self, panes: Panes, merge: Merge) -> Iterator[Assembled]:
+        return sessions(panes, merge, gap=self.gap)
+
+    def reach(self, since: int | None, until: int | None) -> tuple[int | None, int | None]:
+        """A session may be of any length, so all of a key's panes may belong to one."""
+        return None, None
+
+
 _UNIFORM = {"second": Fixed(SECOND), "minute": Fixed(MINUTE), "hour": Fixed(HOUR), "day": Fixed(DAY)}
 CALENDAR = ("second", "minute", "hour", "day", "month", "year")
 
-Window = AllTime | Tumbling | Rollup
+Window = AllTime | Tumbling | Rollup | Sliding | Session
+
+MOST_PANES = 100_000
+"""Panes that one sliding window may be put together from."""
 
 
 def all_time() -> AllTime:
@@ -79,6 +146,43 @@ def tumbling(length: str) -> Tumbling:
         return Tumbling(duration(length))
     except UsageError as wrong:
         raise DeclarationError(f"tumbling({length!r}): {wrong}") from None
+
+
+def sliding(length: str, *, every: str) -> Sliding:
+    """Windows of one length, a new one every so often: "the last ten minutes, every ten seconds".
+
+    Events are kept in panes of the longest length that divides both, here ten seconds.
+
+    >>> sliding("10 minutes", every="10 seconds").pane.length
+    10000000
+    """
+    place = f"sliding({length!r}, every={every!r})"
+    try:
+        window = Sliding(duration(length), duration(every))
+    except UsageError as wrong:
+        raise DeclarationError(f"{place}: {wrong}") from None
+    if window.every > window.length:
+        raise DeclarationError(
+            f"{place}: events between two windows would be in none\n  expected every to be at most the length"
+        )
+    if window.length // window.pane.length > MOST_PANES:
+        raise DeclarationError(
+            f"{place}: a window would be put together from {window.length // window.pane.length:,} panes of "
+            f"{lengths.text(window.pane.length)}\n  choose lengths with a larger common divisor"
+        )
+    return window
+
+
+def session(gap: str) -> Session:
+    """Windows of activity: events no more than the gap apart are in one session.
+
+    >>> session("30 minutes").gap
+    1800000000
+    """
+    try:
+        return Session(duration(gap))
+    except UsageError as wrong:
+        raise DeclarationError(f"session({gap!r}): {wrong}") from None
 
 
 def rollup(*units: str, zone: str = "UTC") -> Rollup:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import statistics
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -15,33 +15,72 @@ from hypothesis import given, settings
 
 import tarnbeck as tb
 from tarnbeck.algebra.aggregate import Aggregate
+from tarnbeck.algebra.registry import AGGREGATES
 from tarnbeck.algebra.state import Edge, ExactSum, Raw, State
 from tarnbeck.schema.types import Physical, ScalarType
 from tarnbeck.testing import laws, run
 from tarnbeck.window.window import Window
 
 NUMBERS = ("int", "bigint", "double", "decimal(18,2)", "decimal(30,10)")
-CASES: list[tuple[type[Aggregate], str]] = [
-    *((aggregate, name) for aggregate in (tb.sum, tb.mean) for name in NUMBERS),
-    *((aggregate, name) for aggregate in (tb.count, tb.min, tb.max, tb.first, tb.last) for name in laws.VALUES),
+OF_NUMBERS = [
+    tb.sum("value"),
+    tb.mean("value"),
+    tb.variance("value"),
+    tb.stddev("value", population=True),
+    tb.quantile("value", 0.9),
+    tb.quantiles("value", [0.0, 0.5, 1.0], size=8),
+    tb.histogram("value", [-1e6, -1, 0, 2.5, 1e6]),
+]
+OF_ANYTHING = [
+    tb.count("value"),
+    tb.min("value"),
+    tb.max("value"),
+    tb.first("value"),
+    tb.last("value"),
+    tb.first("value", 2),
+    tb.last("value", 2),
+    tb.distinct("value"),
+    tb.distinct("value", most=2),
+    tb.uniques("value"),
+    tb.top_k("value", 2),
+    tb.bottom_k("value", 2),
+    tb.frequent("value", 2, size=3),
+    tb.sample("value", 2),
+    tb.sum("1", where="value is not null"),
+    tb.values("value", most=2),
+    tb.mode("value"),
+    tb.mode("value", most=2),
+    tb.any("value is null"),
+    tb.all("value is null"),
+]
+CASES = [
+    *((aggregate, name) for aggregate in OF_NUMBERS for name in NUMBERS),
+    *((aggregate, name) for aggregate in OF_ANYTHING for name in laws.VALUES),
 ]
 
 
-def case(aggregate: type[Aggregate], column_type: str) -> Any:
-    """The types whose arithmetic is the hardest are tried with every check, the others with all tests only."""
-    marks = () if column_type in ("double", "decimal(18,2)") else pytest.mark.long
-    return pytest.param(aggregate, column_type, id=f"{aggregate.name}-{column_type}", marks=marks)
+def case(aggregate: Aggregate, column_type: str) -> Any:
+    """One type, whose arithmetic is the hardest, is tried with every check, the others with all tests only."""
+    marks = () if column_type == "decimal(18,2)" else pytest.mark.long
+    options = "".join(f"-{value}" for value in aggregate.options().values())
+    return pytest.param(aggregate, column_type, id=f"{aggregate.name}{options}-{column_type}", marks=marks)
 
 
 @pytest.mark.parametrize(("aggregate", "column_type"), [case(*each) for each in CASES])
-def test_every_aggregate_keeps_the_laws(aggregate: Callable[[str], Aggregate], column_type: str) -> None:
-    laws.check(aggregate("value"), column_type, examples=25)
+def test_every_aggregate_keeps_the_laws(aggregate: Aggregate, column_type: str) -> None:
+    laws.check(aggregate, column_type, examples=20)
+
+
+def test_every_aggregate_is_tried() -> None:
+    assert {aggregate.name for aggregate, _ in CASES} == set(AGGREGATES)
 
 
 @pytest.mark.parametrize(
     "window",
     [
         tb.all_time(),
+        tb.sliding("1 minute", every="7 seconds"),
+        tb.session("20 seconds"),
         tb.tumbling("7 seconds"),
         tb.tumbling("1 week"),
         tb.rollup("second", "minute", "hour", "day", "month", "year"),
@@ -49,8 +88,17 @@ def test_every_aggregate_keeps_the_laws(aggregate: Callable[[str], Aggregate], c
     ],
     ids=lambda window: type(window).__name__,
 )
-def test_every_window_keeps_the_laws(window: Window) -> None:
-    laws.check(tb.first("value"), "decimal(18,2)", window=window, examples=25)
+@pytest.mark.parametrize(
+    "aggregate",
+    [
+        tb.first("value"),
+        pytest.param(tb.variance("value"), marks=pytest.mark.long),
+        pytest.param(tb.sample("value", 2), marks=pytest.mark.long),
+    ],
+    ids=lambda aggregate: aggregate.name,
+)
+def test_every_window_keeps_the_laws(window: Window, aggregate: Aggregate) -> None:
+    laws.check(aggregate, "decimal(18,2)", window=window, examples=15)
 
 
 @dataclass(frozen=True)
@@ -104,6 +152,21 @@ def naive(ticks: Ticks) -> dict[str, Any]:
         "high": Decimal(max(prices)) / 100 if prices else None,
         "opening": Decimal(priced[0][2]) / 100 if prices else None,
         "closing": Decimal(priced[-1][2]) / 100 if prices else None,
+        "first_two": [Decimal(cents) / 100 for cents in prices[:2]] or None,
+        "last_two": [Decimal(cents) / 100 for cents in prices[-2:]] or None,
+        "different": len(set(prices)),
+        "highest": [Decimal(cents) / 100 for cents in sorted(prices, reverse=True)[:3]] or None,
+        "lowest": [Decimal(cents) / 100 for cents in sorted(prices)[:3]] or None,
+        "gains": sum(1 for cents in prices if cents > 0),
+        "seen": [Decimal(cents) / 100 for cents in sorted(set(prices))],
+        "usual": Decimal(min(set(prices), key=lambda cents: (-prices.count(cents), cents))) / 100 if prices else None,
+        "between": [
+            sum(1 for cents in prices if cents < 0),
+            sum(1 for cents in prices if 0 <= cents < 12_345),
+            sum(1 for cents in prices if cents >= 12_345),
+        ],
+        "ever_high": any(cents > 100 for cents in prices) if prices else None,
+        "always_high": all(cents > 100 for cents in prices) if prices else None,
     }
 
 
@@ -125,6 +188,18 @@ def test_the_aggregates_equal_a_naive_recount(ticks: Ticks) -> None:
             "high": tb.max("price"),
             "opening": tb.first("price"),
             "closing": tb.last("price"),
+            "first_two": tb.first("price", k=2),
+            "last_two": tb.last("price", k=2),
+            "different": tb.distinct("price"),
+            "highest": tb.top_k("price", 3),
+            "lowest": tb.bottom_k("price", 3),
+            "gains": tb.count(where="price > 0"),
+            "seen": tb.values("price"),
+            "usual": tb.mode("price"),
+            "between": tb.histogram("price", [0, 123.45]),
+            "ever_high": tb.any("price > 1"),
+            "always_high": tb.all("price > 1"),
+            "spread": tb.variance("price"),
         },
     )
     start = datetime(2026, 1, 1, tzinfo=UTC)
@@ -135,4 +210,7 @@ def test_the_aggregates_equal_a_naive_recount(ticks: Ticks) -> None:
     (row,) = run(app, events)["minutes"]
     assert row.pop("start") == start
     assert row.pop("end") == start.replace(minute=1)
+    exact = [Fraction(cents, 100) for _, cents in ticks if cents is not None]
+    spread = row.pop("spread")
+    assert spread == (pytest.approx(statistics.variance(exact), rel=1e-9, abs=1e-9) if len(exact) > 1 else None)
     assert row == naive(ticks)

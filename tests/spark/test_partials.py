@@ -7,17 +7,16 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pytest
 
 import tarnbeck as tb
-from tarnbeck.cut import Cut
+from tarnbeck.arrow.partials import partials as in_arrow
+from tarnbeck.arrow.partials import steps
 from tarnbeck.memory.partials import Partial, rows
 from tarnbeck.memory.partials import partials as in_memory
 from tarnbeck.plan.view import View
 from tarnbeck.schema.decode import decode
-from tarnbeck.speed import kernel
 from tarnbeck.store.rows import from_arrow
 
 pytestmark = pytest.mark.spark
@@ -63,6 +62,39 @@ def application() -> tb.App:
         window=tb.rollup("second", "minute", "hour", "day", "month", "year"),
         select={"open": tb.first("small"), "close": tb.last("small"), "n": tb.count(), "total": tb.sum("l")},
     )
+    kept = ("text", "flag", "l", "d", "small", "wide", "day", "raw", "at")
+    app.view(
+        "packed",
+        events,
+        by="flag",
+        window=tb.rollup("hour", "day"),
+        select={
+            **{f"first_{c}": tb.first(c, k=3) for c in kept},
+            **{f"last_{c}": tb.last(c, k=3) for c in kept},
+            **{f"distinct_{c}": tb.distinct(c, most=50) for c in kept},
+            **{f"uniques_{c}": tb.uniques(c) for c in kept},
+            **{f"top_{c}": tb.top_k(c, 3) for c in kept},
+            **{f"bottom_{c}": tb.bottom_k(c, 3) for c in kept},
+            **{f"frequent_{c}": tb.frequent(c, 3) for c in kept},
+            **{f"sample_{c}": tb.sample(c, 3) for c in kept},
+            **{f"mode_{c}": tb.mode(c, most=50) for c in kept},
+            **{f"histogram_{c}": tb.histogram(c, [-1, 0, 2.5]) for c in ("i", "l", "d", "small", "wide")},
+            "any": tb.any("i > 0"),
+            "all": tb.all("i > 0"),
+            **{f"quantiles_{c}": tb.quantiles(c) for c in ("i", "l", "d", "small", "wide")},
+            **{f"variance_{c}": tb.variance(c, where="i > 0") for c in ("i", "l", "d", "small", "wide")},
+        },
+    )
+    app.view(
+        "spread",
+        events,
+        by="flag",
+        window=tb.rollup("minute", "day"),
+        select={c: tb.stddev(c) for c in ("i", "l", "d", "small", "wide")},
+    )
+    app.view("timely", events, by="flag", where="i > 0", late="drop after 2 hours", select={"n": tb.count()})
+    app.view("slid", events, window=tb.sliding("10 minutes", every="4 minutes"), select={"n": tb.count()})
+    app.view("sessions", events, by={"who": "i % 100"}, window=tb.session("5 minutes"), select={"n": tb.count()})
     app.view("local", events, window=tb.rollup("hour", "day", "month", zone="Europe/Vienna"), select={"n": tb.count()})
     app.view(
         "names",
@@ -134,15 +166,13 @@ def test_three_engines_give_the_same_partials(spark: Any) -> None:
     assert decoded.rejects.num_rows == 0
     events = list(rows(decoded.events))
     frame = spark.createDataFrame(decoded.events).cache()
-    with duckdb.connect(":memory:", config={"threads": 1}) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        for view in app.views.values():
-            expected = in_memory(view, events)
-            assert expected
-            kernels = kernel.compute(connection, kernel.work(0, Cut("t"), view), decoded.events)
-            assert not differing(view, expected, places(kernels, view))[:5], f"kernel: {view.name}"
-            catalyst = in_spark(view, frame).toArrow().cast(view.layout.arrow)
-            assert not differing(view, expected, places(catalyst, view))[:5], f"catalyst: {view.name}"
-            for states in expected.values():
-                view.finish(states)
+    for view in app.views.values():
+        expected = in_memory(view, events)
+        assert expected
+        kernels = in_arrow(steps(view), decoded.events)
+        assert not differing(view, expected, places(kernels, view))[:5], f"kernel: {view.name}"
+        catalyst = in_spark(view, frame).toArrow().cast(view.layout.arrow)
+        assert not differing(view, expected, places(catalyst, view))[:5], f"spark: {view.name}"
+        for states in expected.values():
+            view.finish(states)
     frame.unpersist()

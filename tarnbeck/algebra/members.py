@@ -1,0 +1,272 @@
+"""Aggregates that tell which values there were: the first and last, the greatest, the different, the frequent, some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tarnbeck.algebra.aggregate import PLAIN, Aggregate, Value, needs, reader
+from tarnbeck.algebra.kept import MOST, Edges, Ranked
+from tarnbeck.algebra.kept import Distinct as DistinctState
+from tarnbeck.algebra.kept import Sample as SampleState
+from tarnbeck.algebra.sketch import Frequent as FrequentState
+from tarnbeck.algebra.sketch import Hll
+from tarnbeck.algebra.state import Edge, Extreme, Raw, State
+from tarnbeck.schema import types
+from tarnbeck.schema.types import Array, Column, Physical, ScalarType, Struct, Type
+
+Finish = Callable[[tuple[tuple[Raw, ...], ...]], Value]
+
+
+@dataclass(frozen=True)
+class _End(Aggregate):
+    """The value of one event by event time, or with `k` the values of so many, from the earliest to the latest."""
+
+    k: int | None = None
+    edge: ClassVar[bool]
+
+    def result(self, argument: ScalarType | None) -> Type:
+        one = needs(self, argument)
+        if self.k is None:
+            return one
+        self.bounded("k", self.k, 1, MOST)
+        return Array(one)
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        physical = needs(self, argument).physical
+        return (Edge(physical, self.edge) if self.k is None else Edges(physical, self.edge, self.k),)
+
+    def plain(self, argument: ScalarType | None) -> int | None:
+        return -1 if self.k is None and argument in PLAIN else None
+
+    def finish(self, argument: ScalarType | None) -> Finish:
+        read = reader(needs(self, argument))
+        (state,) = self.states(argument)
+        if not isinstance(state, Edges):
+            return lambda states: read(states[0][-1])
+        return _listed(state.values, read)
+
+
+def _listed(values: Callable[[bytes], list[Raw]], read: Callable[[Raw], Value]) -> Finish:
+    return lambda states: None if states[0][0] is None else [read(value) for value in values(states[0][0])]  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class First(_End):
+    """The value of the earliest event that has one, by event time (ties by partition, offset, index); k: a list."""
+
+    name: ClassVar[str] = "first"
+    edge: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Last(_End):
+    """The value of the latest event that has one, by event time (ties by partition, offset, index); k: a list."""
+
+    name: ClassVar[str] = "last"
+    edge: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class Distinct(Aggregate):
+    """How many different values there are, exactly; null when there are more than `most`: then use `uniques`."""
+
+    most: int = 10_000
+    name: ClassVar[str] = "distinct"
+
+    def result(self, argument: ScalarType | None) -> Type:
+        needs(self, argument)
+        self.bounded("most", self.most, 1, MOST)
+        return types.LONG
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (DistinctState(needs(self, argument).physical, self.most),)
+
+    def finish(self, argument: ScalarType | None) -> Finish:
+        state = DistinctState(needs(self, argument).physical, self.most)
+
+        def counted(states: tuple[tuple[Raw, ...], ...]) -> int | None:
+            packed = states[0][0]
+            if packed is None:
+                return 0
+            values, more = state.values(packed)  # type: ignore[arg-type]
+            return None if more else len(values)
+
+        return counted
+
+
+@dataclass(frozen=True)
+class Values(Distinct):
+    """The different values, in order; null when there are more than `most`."""
+
+    name: ClassVar[str] = "values"
+
+    def result(self, argument: ScalarType | None) -> Type:
+        super().result(argument)
+        return Array(needs(self, argument))
+
+    def finish(self, argument: ScalarType | None) -> Finish:
+        state, read = DistinctState(needs(self, argument).physical, self.most), reader(needs(self, argument))
+
+        def listed(states: tuple[tuple[Raw, ...], ...]) -> list[Value] | None:
+            packed = states[0][0]
+            if packed is None:
+                return []
+            values, more = state.values(packed)  # type: ignore[arg-type]
+            return None if more else [read(value) for value in values]
+
+        return listed
+
+
+@dataclass(frozen=True)
+class _Truth(Aggregate):
+    least: ClassVar[bool]
+
+    def result(self, argument: ScalarType | None) -> Type:
+        if argument != types.BOOL:
+            raise self.refuse(argument, "a boolean")
+        return types.BOOL
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (Extreme(Physical.INT, self.least),)
+
+    def finish(self, argument: ScalarType | None) -> Finish:
+        read = reader(types.BOOL)
+        return lambda states: read(states[0][0])
+
+
+@dataclass(frozen=True)
+class Any(_Truth):
+    """Whether a condition is true for some event."""
+
+    name: ClassVar[str] = "any"
+    least: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class All(_Truth):
+    """Whether a condition is true for every event that has a value of it."""
+
+    name: ClassVar[str] = "all"
+    least: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Uniques(Aggregate):
+    """About how many different values there are, by HyperLogLog: right within 1.6 % (twice the standard error: 3.2 %).
+
+    The error is about 1.04 / sqrt(2 ** precision); precision is 4 to 21.
+    """
+
+    precision: int = 12
+    name: ClassVar[str] = "uniques"
+
+    def result(self, argument: ScalarType | None) -> Type:
+        needs(self, argument)
+        self.bounded("precision", self.precision, 4, 21)
+        return types.LONG
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (Hll(needs(self, argument).physical, self.precision),)
+
+    def finish(self, argument: ScalarType | None) -> Finish:
+        state = Hll(needs(self, argument).physical, self.precision)
+        return lambda states: 0 if states[0][0] is None else round(state.estimate(states[0][0])[0])  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class _Ranking(Aggregate):
+    k: int = 10
+    greatest: ClassVar[bool]
+
+    def result(self, argument: ScalarType | None) -> Type:
+        self.bounded("k", self.k, 1, MOST)
+        return Array(needs(self, argument))
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (Ranked(needs(self, argument).physical, self.greatest, self.k),)
+
+    def finish(self, argument: ScalarType | None) -> Finish:
+        state = Ranked(needs(self, argument).physical, self.greatest, self.k)
+        return _listed(state.values, reader(needs(self, argument)))
+
+
+@dataclass(frozen=True)
+class TopK(_Ranking):
+    """The k greatest values, the greatest first, as often as they occurred."""
+
+    name: ClassVar[str] = "top_k"
+    greatest: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class BottomK(_Ranking):
+    """The k least values, the least first, as often as they occurred."""
+
+    name: ClassVar[str] = "bottom_k"
+    greatest: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class Frequent(Aggregate):
+    """About the k most frequent values with their counts, the most frequent first.
+
+    A count is too high by at most 3.5 / 2 ** size of all values; size is 3 to 20.
+    """
+
+    k: int = 10
+    size: int = 10
+    name: ClassVar[str] = "frequent"
+
+    def result(self, argument: ScalarType | None) -> Type:
+        self.bounded("k", self.k, 1, 10_000)
+        self.bounded("size", self.size, 3, 20)
+        return Array(Struct((Column("value", needs(self, argument)), Column("count", types.LONG))))
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (FrequentState(needs(self, argument).physical, self.size),)
+
+    def finish(self, argument: ScalarType | None) -> Finish:
+        type_ = needs(self, argument)
+        state, read, back = FrequentState(type_.physical, self.size), reader(type_), _FROM_TEXT[type_.physical]
+
+        def frequent(states: tuple[tuple[Raw, ...], ...]) -> list[dict[str, Value]] | None:
+            packed = states[0][0]
+            if packed is None:
+                return None
+            items = state.items(packed)[: self.k]  # type: ignore[arg-type]
+            return [{"value": read(back(item[0])), "count": item[1]} for item in items]
+
+        return frequent
+
+
+_FROM_TEXT: dict[Physical, Callable[[str], Raw]] = {
+    Physical.INT: int,
+    Physical.WIDE: int,
+    Physical.REAL: float,
+    Physical.TEXT: str,
+    Physical.BLOB: lambda text: text.encode("latin-1"),
+}
+
+
+@dataclass(frozen=True)
+class Sample(Aggregate):
+    """A uniform sample of k values, in the order of their events: every value had the same chance to be in it.
+
+    Which are chosen depends on the events alone, so every layer and every recount choose the same.
+    """
+
+    k: int = 10
+    name: ClassVar[str] = "sample"
+
+    def result(self, argument: ScalarType | None) -> Type:
+        self.bounded("k", self.k, 1, MOST)
+        return Array(needs(self, argument))
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (SampleState(needs(self, argument).physical, self.k),)
+
+    def finish(self, argument: ScalarType | None) -> Finish:
+        state = SampleState(needs(self, argument).physical, self.k)
+        return _listed(state.values, reader(needs(self, argument)))

@@ -1,0 +1,148 @@
+"""Aggregates of numbers that describe their distribution: spread, quantiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tarnbeck.algebra.aggregate import Aggregate, Value, numeric
+from tarnbeck.algebra.moments import Spread
+from tarnbeck.algebra.sketch import Kll
+from tarnbeck.algebra.state import Raw, State
+from tarnbeck.errors import DeclarationError
+from tarnbeck.schema import types
+from tarnbeck.schema.types import Array, Decimal, ScalarType, Type
+
+Finish = Callable[[tuple[tuple[Raw, ...], ...]], Value]
+
+
+def _scale(argument: ScalarType | None) -> int:
+    return int(10**argument.scale) if isinstance(argument, Decimal) else 1
+
+
+@dataclass(frozen=True)
+class Variance(Aggregate):
+    """The variance as a double: of a sample (divided by n - 1), or of a whole population (divided by n).
+
+    Null when there are too few values, or when it is beyond what a double holds.
+    """
+
+    population: bool = False
+    name: ClassVar[str] = "variance"
+
+    def result(self, argument: ScalarType | None) -> ScalarType:
+        numeric(self, argument)
+        if not isinstance(self.population, bool):
+            raise DeclarationError(
+                f"{self.name}({self.column!r}): bad population {self.population!r}\n  expected True or False"
+            )
+        return types.DOUBLE
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (Spread(numeric(self, argument).physical),)
+
+    def finish(self, argument: ScalarType | None) -> Finish:
+        scale, less = _scale(argument) ** 2, 0 if self.population else 1
+
+        def variance(states: tuple[tuple[Raw, ...], ...]) -> float | None:
+            count, _, squares = states[0]
+            if count is None or count <= less or not math.isfinite(squares):  # type: ignore[operator, arg-type]
+                return None
+            return squares / (count - less) / scale  # type: ignore[operator]
+
+        return variance
+
+
+@dataclass(frozen=True)
+class Stddev(Variance):
+    """The standard deviation: the square root of the variance."""
+
+    name: ClassVar[str] = "stddev"
+
+    def finish(self, argument: ScalarType | None) -> Finish:
+        variance = super().finish(argument)
+
+        def deviation(states: tuple[tuple[Raw, ...], ...]) -> float | None:
+            found = variance(states)
+            return None if found is None else math.sqrt(found)
+
+        return deviation
+
+
+def _share(aggregate: Aggregate, share: Any) -> float:
+    if not isinstance(share, (int, float)) or isinstance(share, bool) or not 0 <= share <= 1:
+        raise DeclarationError(f"{aggregate.name}({aggregate.column!r}): bad share {share!r}\n  expected 0 to 1")
+    return float(share)
+
+
+@dataclass(frozen=True)
+class Quantile(Aggregate):
+    """The value below which this share of the values lies, by a KLL sketch: its rank is right within about 1.3 %.
+
+    A larger `size` is more exact: twice the size, about half the error.
+    """
+
+    share: float = 0.5
+    size: int = 200
+    name: ClassVar[str] = "quantile"
+
+    def result(self, argument: ScalarType | None) -> Type:
+        numeric(self, argument)
+        _share(self, self.share)
+        self.bounded("size", self.size, 8, 65_535)
+        return types.DOUBLE
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (Kll(numeric(self, argument).physical, self.size),)
+
+    def finish(self, argument: ScalarType | None) -> Finish:
+        quantiles = _quantiles((self.share,), self.states(argument), _scale(argument))
+        return lambda states: None if (found := quantiles(states)) is None else found[0]
+
+
+@dataclass(frozen=True)
+class Quantiles(Aggregate):
+    """Several quantiles of one sketch, as a list in the order of the shares."""
+
+    shares: Sequence[float] = (0.25, 0.5, 0.75)
+    size: int = 200
+    name: ClassVar[str] = "quantiles"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.shares, Sequence) and not isinstance(self.shares, str):
+            object.__setattr__(self, "shares", tuple(self.shares))
+
+    def result(self, argument: ScalarType | None) -> Type:
+        numeric(self, argument)
+        if not isinstance(self.shares, tuple):
+            raise DeclarationError(
+                f"{self.name}({self.column!r}): bad shares {self.shares!r}\n  expected a list, such as [0.5, 0.99]"
+            )
+        if not 1 <= len(self.shares) <= 1000:
+            raise DeclarationError(f"{self.name}({self.column!r}): expected 1 to 1000 shares, found {len(self.shares)}")
+        for share in self.shares:
+            _share(self, share)
+        self.bounded("size", self.size, 8, 65_535)
+        return Array(types.DOUBLE)
+
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+        return (Kll(numeric(self, argument).physical, self.size),)
+
+    def finish(self, argument: ScalarType | None) -> Finish:
+        return _quantiles(self.shares, self.states(argument), _scale(argument))
+
+
+def _quantiles(shares: Sequence[float], kept: tuple[State, ...], scale: int) -> Finish:
+    (sketch,) = kept
+    assert isinstance(sketch, Kll)  # noqa: S101 (both callers keep one)
+
+    def quantiles(states: tuple[tuple[Raw, ...], ...]) -> list[float] | None:
+        packed = states[0][0]
+        if packed is None:
+            return None
+        found = sketch.read(packed).get_quantiles(list(shares))  # type: ignore[arg-type]
+        return [value / scale for value in found]
+
+    return quantiles
