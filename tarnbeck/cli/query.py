@@ -9,6 +9,16 @@ import typer
 from tarnbeck.cli import show
 from tarnbeck.cli.options import FOLDER, Csv, Folder, Json, Keys, Last, Per, form_of, pairs
 
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by", metavar="KEY", help="Group by some keys, or by NAME=EXPRESSION over keys; '' takes all together."
+    ),
+]
+Every = Annotated[
+    str | None, typer.Option("--every", metavar="LENGTH", help="Put windows together to longer ones, such as 1 day.")
+]
+
 
 def query(
     view: Annotated[str, typer.Argument(metavar="VIEW", help="The view to ask.")],
@@ -20,6 +30,16 @@ def query(
     until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Up to here.")] = None,
     per: Per = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many rows, the newest.")] = 10_000,
+    by: By = None,
+    every: Every = None,
+    fill: Annotated[bool, typer.Option("--fill", help="Also the windows without events.")] = False,
+    cumulative: Annotated[bool, typer.Option("--cumulative", help="Each window with all before it.")] = False,
+    having: Annotated[
+        str | None, typer.Option("--having", metavar="CONDITION", help="Only rows for which this is true.")
+    ] = None,
+    top: Annotated[
+        str | None, typer.Option("--top", metavar="COLUMN", help="The greatest of this column first; see --limit.")
+    ] = None,
     json: Json = False,
     csv: Csv = False,
     folder: Folder = FOLDER,
@@ -34,7 +54,21 @@ def query(
     form = form_of(json, csv)
     chosen = pairs(keys, "key", "currency=EUR")
     with connect(folder) as client:
-        answer = client.query(view, last=last, since=since, until=until, per=per, limit=limit, keys=chosen)
+        answer = client.query(
+            view,
+            last=last,
+            since=since,
+            until=until,
+            per=per,
+            limit=limit,
+            keys=chosen,
+            by=by,
+            every=every,
+            fill=fill,
+            cumulative=cumulative,
+            having=having,
+            top=top,
+        )
     if form is not None:
         show.data(render.answer(answer, form))
     else:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from tarnbeck.algebra.state import Raw
@@ -15,14 +14,16 @@ from tarnbeck.cut import Cut
 from tarnbeck.errors import NotReady, StoreError, UsageError, unknown
 from tarnbeck.plan.view import View
 from tarnbeck.schema.types import Type
-from tarnbeck.serve import moment, values
+from tarnbeck.serve import merge, moment, values
+from tarnbeck.serve import shape as shapes
 from tarnbeck.serve.memo import Plan, Row, memo
+from tarnbeck.serve.shape import AS_STORED, Merged, Shape
 from tarnbeck.serve.table import of_rows
-from tarnbeck.store import keys as encoding
 from tarnbeck.store import rules
 from tarnbeck.store.protocol import Snapshot, Store
 from tarnbeck.store.state import VersionState
 from tarnbeck.window.pane import Whole
+from tarnbeck.window.window import Session, Sliding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,9 +37,6 @@ REACH = 3_000_000
 
 _PAUSE = 0.02
 _FEW = 100
-
-Merged = dict[tuple[Any, ...], tuple[Raw, ...]]
-"""Raw keys, level and pane -> merged states."""
 
 
 class MissingError(UsageError):
@@ -59,6 +57,7 @@ class Question:
     since: int | None = None
     until: int | None = None
     limit: int = LIMIT
+    shape: Shape = AS_STORED
 
 
 @dataclass(frozen=True)
@@ -165,35 +164,51 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
     known = memo(store)
     plan = known.plan(store, version)
     level = _level(plan.view, question)
-    raws, panes = _raw_keys(plan.view, question.keys), _panes(plan.view, question, level)
+    shape = question.shape
+    shaped = plan if shape == AS_STORED else known.shaped(version, plan.view, shape, level)
+    raws, panes = _raw_keys(plan.view, question.keys), _panes(plan.view, shaped.view, question, level)
     # Rows are a function of a version and a cut: until the next commit, the same question has the same answer.
-    asked = (version.id, version.cut, level, tuple(sorted(raws.items())), panes, _limit(question))
+    whole = isinstance(plan.view.window, (Sliding, Session)) or shape != AS_STORED
+    range_ = (question.since, question.until) if whole else panes
+    asked = (version.id, version.cut, level, tuple(sorted(raws.items())), range_, _limit(question), shape)
     found = known.answered(asked)
     if found is None:
-        merged = _merged(snapshot, plan.view, level, raws, panes, reach)
-        rows = _rows(plan, level, merged, question.limit, one=len(raws) == len(plan.view.keys))
-        found = rows, len(rows) < len(merged)
+        merged = merge.read(snapshot, plan.view, level, raws, panes, reach)
+        found = _found(shaped, level, merged, question, reach)
         known.keep(asked, found)
     rows, truncated = found
     return Answer(
         plan.view.name,
         version.id,
-        plan.columns,
+        shaped.columns,
         list(rows),
         version.cut,
         version.origin,
-        plan.view.window.levels[level],
+        shaped.view.window.levels[level if shaped is plan else 0],
         question.since,
         question.until,
         truncated,
     )
 
 
-def _rows(plan: Plan, level: int, merged: Merged, limit: int, *, one: bool) -> list[Row]:
-    """The rows to show; those of `one` key are ordered by their start alone."""
-    finish, read, window, depth = plan.finish, plan.read_keys, plan.windows[level], len(plan.view.keys)
-    ordered = sorted(merged, key=itemgetter(-1))[-limit:] if one else _ordered(plan.view, merged, limit)
-    return [(*read(at[:depth]), *window(at[-1]), *finish(merged[at])) for at in ordered]
+def _found(plan: Plan, level: int, merged: Merged, question: Question, reach: int) -> tuple[list[Row], bool]:
+    """The rows of an answer from the states that were read, and whether there are more."""
+    view, shape = plan.view, question.shape
+    if shape != AS_STORED:
+        merged, level = shapes.regroup(plan.stored or view, view, merged), 0
+    if isinstance(view.window, (Sliding, Session)):
+        merged = merge.assembled(view, merged, (question.since, question.until), reach)
+    if shape.fill:
+        merged = shapes.fill(view, merged, question.since, question.until, reach)
+    if shape.cumulative:
+        merged = shapes.cumulate(view, merged)
+    chosen = shape.having is not None or shape.top is not None
+    one = len({at[:-1] for at in merged}) <= 1 if shape != AS_STORED else len(question.keys) == len(view.keys)
+    rows = merge.rows(plan, level, merged, MOST if chosen else question.limit, one=one)
+    if chosen:
+        rows = shapes.choose(view, shape, plan.columns, rows)
+        return rows[: question.limit], len(rows) > question.limit
+    return rows, len(rows) < len(merged)
 
 
 def _limit(question: Question) -> int:
@@ -267,7 +282,8 @@ def _raw_keys(view: View, given: Mapping[str, Any]) -> dict[int, Raw]:
     return found
 
 
-def _panes(view: View, question: Question, level: int) -> tuple[int | None, int | None]:
+def _panes(view: View, shaped: View, question: Question, level: int) -> merge.Range:
+    """The range of panes that the asked windows, all of them whole, are made of."""
     pane = view.window.panes[level]
     since, until = question.since, question.until
     if isinstance(pane, Whole) and (since is not None or until is not None):
@@ -275,47 +291,12 @@ def _panes(view: View, question: Question, level: int) -> tuple[int | None, int 
             f"view '{view.name}': it has one window over all time, so there is no range of it\n"
             "  leave out last, since and until, or declare a view with a window"
         )
-    if since is not None:
-        since = pane.start_of(moment.within("since", since))
-    return since, None if until is None else moment.within("until", until)
-
-
-def _merged(
-    snapshot: Snapshot,
-    view: View,
-    level: int,
-    raws: Mapping[int, Raw],
-    panes: tuple[int | None, int | None],
-    reach: int,
-) -> Merged:
-    # A store seeks by the first keys and only then compares the others.
-    leading = next((i for i in range(len(view.keys)) if i not in raws), len(view.keys))
-    key = tuple(raws[i] for i in range(leading))
-    where = {i: value for i, value in raws.items() if i >= leading}
-    split, merge = len(view.keys) + 2, view.layout.merge
-    found: Merged = {}
-    for part in snapshot.parts(view.name, level=level, key=key, where=where, start=panes[0], end=panes[1]):
-        for row in part:
-            at, states = row[:split], row[split:]
-            known = found.get(at)
-            found[at] = states if known is None else merge(known, states)
-            if len(found) > reach:
-                raise UsageError(
-                    f"view '{view.name}': the question reaches more than {reach:,} rows\n"
-                    "  narrow it: give more keys, a shorter range, or a coarser level"
-                )
-    return found
-
-
-def _ordered(view: View, merged: Merged, limit: int) -> list[tuple[Any, ...]]:
-    """The places to show, by keys and start; when there are too many, those of the newest windows."""
-    depth, physicals = len(view.keys), view.layout.keys
-
-    def place(at: tuple[Any, ...]) -> tuple[bytes, int]:
-        return encoding.encode(at[:depth], physicals), at[-1]
-
-    ordered: list[tuple[Any, ...]] = sorted(merged, key=place)
-    if len(ordered) > limit:
-        # Sorting is stable: of windows that start together, those of the first keys stay.
-        ordered = sorted(sorted(ordered, key=lambda at: at[-1], reverse=True)[:limit], key=place)
-    return ordered
+    since = None if since is None else moment.within("since", since)
+    until = None if until is None else moment.within("until", until)
+    if isinstance(view.window, (Sliding, Session)):
+        since, until = view.window.reach(since, until)
+    if question.shape.every is not None:
+        longer = shaped.window.panes[0]
+        since = None if since is None else longer.start_of(since)
+        until = None if until is None else longer.end_of(longer.start_of(until - 1))
+    return None if since is None else pane.start_of(since), until

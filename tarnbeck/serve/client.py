@@ -17,6 +17,7 @@ from tarnbeck.serve.control import Control
 from tarnbeck.serve.moment import resolve
 from tarnbeck.serve.parameters import wait as seconds
 from tarnbeck.serve.remote import Link, Remote, RemoteControl, sent_in_packs
+from tarnbeck.serve.shape import By, Shape, read
 from tarnbeck.serve.table import SqlAnswer
 from tarnbeck.store.definitions import stream_of
 from tarnbeck.store.sqlite import SQLiteStore
@@ -31,7 +32,7 @@ FOLDER = ".tarnbeck"
 class Source(Protocol):
     """Where a client gets its answers from."""
 
-    def query(self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any]) -> Answer: ...
+    def query(self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape) -> Answer: ...
     def sql(self, text: str, limit: int, wait: float | None) -> SqlAnswer: ...
     def views(self) -> list[dict[str, Any]]: ...
     def send(self, stream: str, events: Iterable[Mapping[str, Any]]) -> Sent: ...
@@ -71,15 +72,27 @@ class Client:
         limit: int = LIMIT,
         wait: float | None = None,
         keys: Mapping[str, Any] | None = None,
+        by: By | None = None,
+        every: str | None = None,
+        fill: bool = False,
+        cumulative: bool = False,
+        having: str | None = None,
+        top: str | None = None,
         **named: Any,
     ) -> Answer:
         """The rows of a view, with the cut they cover: `query("ohlc", currency="EUR", last="1h")`.
 
         Keys are given by name; one that is called like a parameter goes into `keys`. With `wait`, a view that is
         building is waited for, so many seconds at most.
+
+        Coarser than stored, from the same states: `by` groups by some of the keys or by expressions over them, `""`
+        takes all together; `every` puts windows together to longer ones. `fill` adds windows without events,
+        `cumulative` adds up from window to window, `having` keeps the rows for which a condition is true, `top` puts
+        the greatest of a column first.
         """
         options = {"last": last, "since": since, "until": until, "per": per, "limit": limit, "wait": wait}
-        return self._source.query(view, {**(keys or {}), **named}, options)
+        shape = read(by, every, cumulative=cumulative, fill=fill, having=having, top=top)
+        return self._source.query(view, {**(keys or {}), **named}, options, shape)
 
     def sql(self, text: str, /, *, limit: int = LIMIT, wait: float | None = None) -> SqlAnswer:
         """The answer to one SELECT over views; with `wait`, all of them at one cut."""
@@ -112,9 +125,9 @@ class Folder:
             raise UsageError(f"connect: no tarnbeck in {folder}\n  start one: tarnbeck up APP.py, or name its folder")
         self._store = SQLiteStore(folder / "store", now)
 
-    def query(self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any]) -> Answer:
+    def query(self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape) -> Answer:
         since, until = resolve(options["last"], options["since"], options["until"], now())
-        question = Question(view, keys, options["per"], since, until, options["limit"])
+        question = Question(view, keys, options["per"], since, until, options["limit"], shape)
         return answers(self._store, [question], same_cut=seconds(f"view '{view}'", options["wait"]))[0]
 
     def sql(self, text: str, limit: int, wait: float | None) -> SqlAnswer:

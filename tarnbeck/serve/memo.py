@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
 import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -15,18 +14,20 @@ from tarnbeck.algebra.state import Raw
 from tarnbeck.plan.view import View
 from tarnbeck.schema import types
 from tarnbeck.schema.types import Type
+from tarnbeck.serve import moment
+from tarnbeck.serve.shape import Shape, derive
 from tarnbeck.store.definitions import view_of
 from tarnbeck.store.protocol import Store
 from tarnbeck.store.state import VersionState
-from tarnbeck.window.pane import UNIX, Pane, Whole
+from tarnbeck.window.pane import Whole
+from tarnbeck.window.window import Sliding
 
 _STATES = 8192
 """Finished states kept for each version: most windows of a question are the same a moment later."""
 _ANSWERS = 256
+_SHAPES = 64
 _SMALL = 200
 """Rows of the largest answer that is kept."""
-
-_MICROSECOND = datetime.timedelta(microseconds=1)
 
 Row = tuple[Any, ...]
 Found = tuple[list[Row], bool]
@@ -42,7 +43,9 @@ class Plan:
     finish: Callable[[tuple[Raw, ...]], Row]
     read_keys: Callable[[tuple[Raw, ...]], Row]
     windows: tuple[Callable[[int], Row], ...]
-    """Of each level: start and end of the window that starts then, as users see them."""
+    """Of each level: start and end of the window that starts then, as users see them; a session's end is not known."""
+    stored: View | None = None
+    """The view whose states are read, where this plan is derived from another."""
 
 
 class Memo:
@@ -50,6 +53,7 @@ class Memo:
 
     def __init__(self) -> None:
         self._plans: dict[int, Plan] = {}
+        self._shaped: OrderedDict[Hashable, Plan] = OrderedDict()
         self._answers: OrderedDict[Hashable, Found] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -58,14 +62,20 @@ class Memo:
         known = self._plans.get(version.id)
         if known is None:
             view = view_of(version, store.streams())
-            known = Plan(
-                view,
-                columns_of(view),
-                view.finish if view.plain else lru_cache(maxsize=_STATES)(view.finish),
-                lru_cache(maxsize=_STATES)(view.read_keys),
-                tuple(lru_cache(maxsize=_STATES)(partial(_window, pane)) for pane in view.window.panes),
-            )
-            self._plans[version.id] = known
+            known = self._plans[version.id] = plan_of(view)
+        return known
+
+    def shaped(self, version: VersionState, view: View, shape: Shape, level: int) -> Plan:
+        """The plan of an answer that is coarser than the view."""
+        asked = version.id, shape.by, shape.every, level
+        with self._lock:
+            known = self._shaped.get(asked)
+        if known is None:
+            known = replace(plan_of(derive(view, shape, level)), stored=view)
+            with self._lock:
+                self._shaped[asked] = known
+                if len(self._shaped) > _SHAPES:
+                    self._shaped.popitem(last=False)
         return known
 
     def answered(self, asked: Hashable) -> Found | None:
@@ -83,9 +93,25 @@ class Memo:
                     self._answers.popitem(last=False)
 
 
-def _window(pane: Pane, start: int) -> Row:
-    end = pane.end_of(start)
-    return () if end is None else (UNIX + start * _MICROSECOND, UNIX + end * _MICROSECOND)
+def plan_of(view: View) -> Plan:
+    return Plan(
+        view,
+        columns_of(view),
+        view.finish if view.plain else lru_cache(maxsize=_STATES)(view.finish),
+        lru_cache(maxsize=_STATES)(view.read_keys),
+        tuple(lru_cache(maxsize=_STATES)(partial(_window, end_of)) for end_of in _ends(view)),
+    )
+
+
+def _ends(view: View) -> list[Callable[[int], int | None]]:
+    """Of each level: from a window's start to its end."""
+    window = view.window
+    return [window.end_of] if isinstance(window, Sliding) else [pane.end_of for pane in window.panes]
+
+
+def _window(end_of: Callable[[int], int | None], start: int) -> Row:
+    end = end_of(start)
+    return () if end is None else moment.bounds(start, end)
 
 
 _MEMOS: weakref.WeakKeyDictionary[Store, Memo] = weakref.WeakKeyDictionary()

@@ -29,6 +29,11 @@ def micros(moment: str | datetime.datetime) -> int:
     return (found - UNIX) // _MICROSECOND
 
 
+def bounds(start: int, end: int) -> tuple[datetime.datetime, datetime.datetime]:
+    """Start and end of a window as users see them."""
+    return UNIX + start * _MICROSECOND, UNIX + end * _MICROSECOND
+
+
 def resolve(
     last: str | None, since: str | datetime.datetime | None, until: str | datetime.datetime | None, now: int
 ) -> tuple[int | None, int | None]:

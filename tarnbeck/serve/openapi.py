@@ -91,6 +91,12 @@ _PATHS: Node = {
                     "wait", "Wait up to so many seconds (60 at most) for a view that is building.", type_="number"
                 ),
                 _parameter("null", "The name of a key column that must be null."),
+                _parameter("by", "Group by a key or NAME=EXPRESSION over keys, may be repeated; empty: all together."),
+                _parameter("every", "Longer windows, put together from the stored ones, such as 1 day."),
+                _parameter("fill", "true: also the windows without events.", type_="boolean"),
+                _parameter("cumulative", "true: each window with all before it.", type_="boolean"),
+                _parameter("having", "A condition over the columns of the answer, such as n > 3."),
+                _parameter("top", "The column whose greatest values come first; limit tells how many."),
             ],
         )
     },

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from tarnbeck.errors import UsageError, unknown
+from tarnbeck.serve import shape as shapes
 from tarnbeck.serve.answer import LIMIT, Question, key_names
 from tarnbeck.serve.moment import resolve
 from tarnbeck.store.protocol import Store
 
-RESERVED = ("since", "until", "last", "per", "limit", "wait", "null")
+SHAPE = ("by", "every", "fill", "cumulative", "having", "top")
+RESERVED = ("since", "until", "last", "per", "limit", "wait", "null", *SHAPE)
 KEY = "key."
 """Before the name of a key that is called like a parameter."""
 LONGEST_WAIT = 60.0
@@ -39,9 +41,12 @@ def read(view: str, given: Sequence[tuple[str, str]], now: int) -> Asked:
     place = f"view '{view}'"
     options: dict[str, str] = {}
     keys: dict[str, Any] = {}
+    by: list[str] = []
     for name, value in given:
         if name == "null":
             keys[value] = None
+        elif name == "by":
+            by.append(value)
         elif name in RESERVED:
             _once(place, name, options)
             options[name] = value
@@ -51,7 +56,23 @@ def read(view: str, given: Sequence[tuple[str, str]], now: int) -> Asked:
             keys[key] = value
     since, until = resolve(options.get("last"), options.get("since"), options.get("until"), now)
     limit = _limit(place, options.get("limit", LIMIT))
-    return Asked(Question(view, keys, options.get("per"), since, until, limit), wait(place, options.get("wait")))
+    shape = shapes.read(
+        by or None,
+        options.get("every"),
+        cumulative=_flag(place, "cumulative", options),
+        fill=_flag(place, "fill", options),
+        having=options.get("having"),
+        top=options.get("top"),
+    )
+    question = Question(view, keys, options.get("per"), since, until, limit, shape)
+    return Asked(question, wait(place, options.get("wait")))
+
+
+def _flag(place: str, name: str, options: Mapping[str, str]) -> bool:
+    given = options.get(name, "false").lower()
+    if given not in ("true", "false"):
+        raise UsageError(f"{place}: bad {name} {given!r}\n  expected true or false")
+    return given == "true"
 
 
 def check(store: Store, question: Question) -> None:

@@ -15,6 +15,7 @@ from tarnbeck.serve.answer import Answer
 from tarnbeck.serve.events import NDJSON
 from tarnbeck.serve.parameters import KEY
 from tarnbeck.serve.render import ARROW, JSON, to_json
+from tarnbeck.serve.shape import Shape
 from tarnbeck.serve.table import SqlAnswer
 from tarnbeck.serve.wire import cut_from_json, from_stream, to_answer
 
@@ -107,8 +108,9 @@ class Remote:
     def __init__(self, url: str) -> None:
         self._link = Link(url)
 
-    def query(self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any]) -> Answer:
+    def query(self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape) -> Answer:
         given = [(name, values.text(value)) for name, value in options.items() if value is not None]
+        given += shape.parameters()
         for name, value in keys.items():
             given.append(("null", name) if value is None else (KEY + name, values.text(value)))
         path = f"/views/{quote(view, safe='')}?{urlencode(given)}"

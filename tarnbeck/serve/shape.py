@@ -1,0 +1,210 @@
+"""Answers coarser than what is stored, from the same states: other keys, longer windows, totals so far, no gaps."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tarnbeck.algebra.aggregate import raw
+from tarnbeck.algebra.state import Raw
+from tarnbeck.errors import DeclarationError, UsageError, unknown
+from tarnbeck.expression import Expression, check
+from tarnbeck.plan.view import Key, View
+from tarnbeck.schema import types
+from tarnbeck.schema.types import Decimal, Scalar, Type
+from tarnbeck.window import duration
+from tarnbeck.window.pane import Fixed, Pane
+from tarnbeck.window.window import Rollup, Tumbling
+
+Merged = dict[tuple[Any, ...], tuple[Raw, ...]]
+"""Raw keys, level and start -> merged states."""
+Columns = Sequence[tuple[str, Type]]
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How an answer differs from the view's own rows.
+
+    `by` are keys computed from the view's keys, none at all to take everything together, None to leave them as they
+    are; `every` is the length of longer windows.
+    """
+
+    by: tuple[tuple[str, str], ...] | None = None
+    every: int | None = None
+    cumulative: bool = False
+    fill: bool = False
+    having: str | None = None
+    top: str | None = None
+
+    def parameters(self) -> list[tuple[str, str]]:
+        """The parameters of a URL that ask for this shape."""
+        every = None if self.every is None else duration.text(self.every)
+        texts = [("every", every), ("having", self.having), ("top", self.top)]
+        flags = [(name, "true") for name in ("cumulative", "fill") if getattr(self, name)]
+        keys = [("by", f"{name}={text}") for name, text in self.by or ()] or [("by", "")]
+        given = [(name, text) for name, text in texts if text is not None]
+        return [*given, *flags, *([] if self.by is None else keys)]
+
+
+AS_STORED = Shape()
+
+
+By = str | Sequence[str] | Mapping[str, str]
+"""Keys as people name them: one, several, or a mapping from name to expression; "" is none at all."""
+
+
+def read(
+    by: By | None,
+    every: str | None,
+    *,
+    cumulative: bool = False,
+    fill: bool = False,
+    having: str | None = None,
+    top: str | None = None,
+) -> Shape:
+    """The shape that people ask for by names and texts.
+
+    >>> read("country", None).by, read(["domain=split_part(url, '/', 1)"], None).by, read("", "1 day").by
+    ((('country', 'country'),), (('domain', "split_part(url, '/', 1)"),), ())
+    """
+    keys = None if by is None else tuple(by.items() if isinstance(by, Mapping) else _named(by))
+    return Shape(keys, None if every is None else duration.duration(every), cumulative, fill, having, top)
+
+
+def _named(by: str | Sequence[str]) -> Iterator[tuple[str, str]]:
+    for text in [by] if isinstance(by, str) else by:
+        name, sign, expression = text.partition("=")
+        if text:
+            yield (name.strip(), expression.strip()) if sign else (text, text)
+
+
+def derive(view: View, shape: Shape, level: int) -> View:
+    """The view that would have these rows as its own, with one level."""
+    place = f"view '{view.name}'"
+    window = view.window
+    if shape.every is not None:
+        window = Tumbling(_multiple(place, view, shape.every, level))
+    elif isinstance(window, Rollup):
+        window = Rollup((window.units[level],), window.zone)
+    keys = view.keys if shape.by is None else _keys(place, view, shape.by)
+    return dataclasses.replace(view, keys=keys, window=window)
+
+
+def _multiple(place: str, view: View, every: int, level: int) -> int:
+    pane = view.window.panes[level]
+    if not isinstance(view.window, (Tumbling, Rollup)) or not isinstance(pane, Fixed):
+        raise UsageError(f"{place}: every: its windows can't be put together to longer ones\n  leave it out")
+    # Weeks begin on Monday, so panes of other lengths don't fit into them unless they fit into a day.
+    if every % pane.length or (Tumbling(every).panes[0].start_of(0) - pane.origin) % pane.length:
+        raise UsageError(
+            f"{place}: every={duration.text(every)!r}: expected a multiple of {duration.text(pane.length)!r}, "
+            "the length of its windows"
+        )
+    return every
+
+
+def _keys(place: str, view: View, by: Sequence[tuple[str, str]]) -> tuple[Key, ...]:
+    columns: dict[str, Type] = {key.name: key.type for key in view.keys}
+    outputs = {output.name for output in view.outputs}
+    keys = []
+    for name, text in by:
+        if not name.isidentifier() or name in outputs or name in ("start", "end", "level", "cut"):
+            raise UsageError(f"{place}: by: bad name {name!r}\n  name what is computed: NAME=EXPRESSION")
+        found = _checked(text, columns, f"{place}: by", "its keys")
+        if not isinstance(found.type, (Scalar, Decimal)):
+            raise UsageError(f"{place}: by: {text!r}: expected a single value, found {found.type}")
+        keys.append(Key(name, found, found.type))
+    return tuple(keys)
+
+
+def _checked(text: str, columns: Mapping[str, Type], place: str, owner: str) -> Expression:
+    try:
+        return check(text, columns, place=place, owner=owner)
+    except DeclarationError as wrong:
+        raise UsageError(str(wrong)) from None
+
+
+def regroup(view: View, derived: View, merged: Merged) -> Merged:
+    """The states of a view's panes, brought together by the keys and panes of a view derived from it."""
+    key_of, pane = _key_of(view, derived), derived.window.panes[0]
+    longer, depth, merge = derived.window != view.window, len(view.keys), view.layout.merge
+    found: Merged = {}
+    for at, states in merged.items():
+        place = (*key_of(at[:depth]), 0, pane.start_of(at[-1]) if longer else at[-1])
+        known = found.get(place)
+        found[place] = states if known is None else merge(known, states)
+    return found
+
+
+def _key_of(view: View, derived: View) -> Callable[[tuple[Raw, ...]], tuple[Raw, ...]]:
+    if derived.keys == view.keys:
+        return lambda raws: raws
+    names = [key.name for key in view.keys]
+    computed = [(key.expression.python(), key.type) for key in derived.keys]
+    known: dict[tuple[Raw, ...], tuple[Raw, ...]] = {}
+
+    def key_of(raws: tuple[Raw, ...]) -> tuple[Raw, ...]:
+        found = known.get(raws)
+        if found is None:
+            row = dict(zip(names, view.read_keys(raws), strict=True))
+            found = known[raws] = tuple(raw(compute(row), type_) for compute, type_ in computed)
+        return found
+
+    return key_of
+
+
+def fill(view: View, merged: Merged, since: int | None, until: int | None, most: int) -> Merged:
+    """Also the windows in which nothing happened, between the first and the last of all keys or of the range."""
+    pane = view.window.panes[0]
+    if pane.end_of(0) is None or not isinstance(view.window, (Tumbling, Rollup)):
+        raise UsageError(f"view '{view.name}': fill: its windows are not side by side\n  leave it out")
+    if not merged:
+        return merged
+    starts = [at[-1] for at in merged]
+    first = min(starts) if since is None else min(pane.start_of(since), min(starts))
+    last = max(starts) if until is None else max(pane.start_of(until - 1), max(starts))
+    keys = dict.fromkeys(at[:-1] for at in merged)
+    windows = _between(pane, first, last, most // len(keys) + 1)
+    if len(windows) * len(keys) > most:
+        raise UsageError(f"view '{view.name}': fill: more than {most:,} rows\n  ask for a shorter range or fewer keys")
+    return {(*key, start): merged.get((*key, start), view.neutral) for key in keys for start in windows}
+
+
+def _between(pane: Pane, first: int, last: int, most: int) -> list[int]:
+    found: list[int] = []
+    start = first
+    while start <= last and len(found) <= most:
+        found.append(start)
+        start = pane.end_of(start) or last + 1
+    return found
+
+
+def cumulate(view: View, merged: Merged) -> Merged:
+    """Each window together with all windows of its key before it."""
+    so_far: dict[tuple[Any, ...], tuple[Raw, ...]] = {}
+    found: Merged = {}
+    for at in sorted(merged, key=lambda place: place[-1]):
+        before = so_far.get(at[:-1])
+        so_far[at[:-1]] = found[at] = merged[at] if before is None else view.layout.merge(before, merged[at])
+    return found
+
+
+def choose(view: View, shape: Shape, columns: Columns, rows: list[Row]) -> list[Row]:
+    """The finished rows for which `having` is true, those that are greatest in `top` first."""
+    place, names = f"view '{view.name}'", [name for name, _ in columns]
+    if shape.having is not None:
+        condition = _checked(shape.having, dict(columns), f"{place}: having", "the answer")
+        if condition.type != types.BOOL:
+            raise UsageError(f"{place}: having: {shape.having!r}: expected boolean, found {condition.type}")
+        holds = condition.python()
+        rows = [row for row in rows if holds(dict(zip(names, row, strict=True))) is True]
+    if shape.top is not None:
+        if shape.top not in names:
+            raise UsageError(unknown(f"{place}: top", "column", shape.top, names, "the answer"))
+        column = names.index(shape.top)
+        known = [row for row in rows if row[column] is not None]
+        rows = sorted(known, key=lambda row: row[column], reverse=True) + [row for row in rows if row[column] is None]
+    return rows
