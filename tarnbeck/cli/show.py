@@ -73,7 +73,7 @@ def plain(value: Any) -> str:
         return base64.b64encode(value).decode()
     if isinstance(value, Decimal):
         return format(value, "f")
-    return str(value)
+    return as_json(value) if isinstance(value, list | dict) else str(value)
 
 
 def pretty(value: Any) -> str:
@@ -81,7 +81,13 @@ def pretty(value: Any) -> str:
 
     >>> pretty(1234567), pretty(Decimal("58400.10")), pretty(0.1 + 0.2), pretty(None)
     ('1,234,567', '58,400.10', '0.3', '·')
+    >>> pretty([{"value": "tea", "count": 1200}, {"value": "honey", "count": 3}])
+    'tea 1,200, honey 3'
     """
+    if isinstance(value, list):
+        return ", ".join(pretty(each) for each in value)
+    if isinstance(value, dict):
+        return " ".join(pretty(each) for each in value.values())
     if value is None:
         return "·"
     if isinstance(value, bool):
