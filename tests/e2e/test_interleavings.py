@@ -30,12 +30,24 @@ SELECTS: list[dict[str, Any]] = [
     },
     {"x": tb.sum("x"), "newest": tb.last("k"), "m": tb.mean("n")},
 ]
+PACKED: dict[str, Any] = {
+    "firsts": tb.first("price", 2),
+    "top": tb.top_k("n", 3),
+    "different": tb.distinct("k"),
+    "about": tb.uniques("n"),
+    "some": tb.sample("n", 3),
+    "usual": tb.mode("k"),
+    "between": tb.histogram("x", [0, 10]),
+    "deviation": tb.stddev("x"),
+    "positive": tb.count(where="n > 0"),
+}
 WINDOWS: list[Window] = [
     tb.all_time(),
     tb.tumbling("1 minute"),
     tb.tumbling("7 hours"),
     tb.rollup("minute", "hour", "day", zone="America/Sao_Paulo"),
 ]
+ASSEMBLED: list[Window] = [tb.sliding("3 hours", every="1 hour"), tb.session("10 minutes")]
 KEYS: list[Any] = [(), "k", {"lowered": "coalesce(k, 'none')"}, ["k", "price"]]
 
 
@@ -47,6 +59,7 @@ def random_app(rng: random.Random, name: str) -> tb.App:
             f"v{number}", stream, by=rng.choice(KEYS), window=rng.choice(WINDOWS), select=rng.choice(SELECTS),
             where=rng.choice([None, "price > 100", "k is not null"]),
         )  # fmt: skip
+    app.view("v2", stream, by=rng.choice(KEYS[:3]), window=rng.choice(ASSEMBLED), select=PACKED)
     return app
 
 
@@ -99,4 +112,4 @@ def test_every_answer_equals_a_recount_at_its_own_cut(
 def caught_up_batch(rig: Rig, rng: random.Random, *, full: bool) -> None:
     """A batch waits until the lake covers the view's cut; here the lake moves only when a step lets it."""
     rig.mirror()
-    rig.batch(rng.choice(["v0", "v1"]), full=full)
+    rig.batch(rng.choice(["v0", "v1", "v2"]), full=full)
