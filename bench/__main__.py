@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.figure import Figure
 from bench.fill import fill
 from bench.place import Place, measured
-from bench.report import report, table
+from bench.report import details, report, table
 from tarnbeck.log import broker
 
 EVENTS = 4_000_000
@@ -33,7 +33,7 @@ def main() -> None:
             figures = _measure(asked, Path(folder), started)
         finally:
             started.stop()
-    print(table(figures))
+    print(table(figures), *(details(each) for each in figures), sep="\n\n")
     if asked.events == EVENTS and asked.only is None:
         RESULTS.write_text(report(figures, EVENTS, asked.repeats))
         print(f"written: {RESULTS.name}")

@@ -34,14 +34,15 @@ def report(figures: Sequence[Figure], events: int, repeats: int) -> str:
         f"`make bench`, best of {repeats}, both sides in turn in one run: {events:,} JSON events of about 100 bytes, "
         "2 partitions, 1,000 keys, broker on the same machine. A ratio is tarnbeck's figure divided by the peer's.",
         table(figures),
-        *(_details(each) for each in figures),
+        *(details(each) for each in figures),
         "## Measured on",
         "\n".join(f"- {fact}" for fact in facts()),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _details(figure: Figure) -> str:
+def details(figure: Figure) -> str:
+    """What is to be said of a figure beside its numbers."""
     lines = [f"## {figure.name}", ""]
     lines += [f"- {note}" for note in figure.notes]
     if figure.profile:
