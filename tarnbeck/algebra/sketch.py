@@ -90,20 +90,13 @@ class Kll(Sketch):
 
     size: int
 
-    def gather(self, argument: str) -> str:
-        return f"list(CAST({argument} AS DOUBLE)) FILTER (WHERE {argument} IS NOT NULL)"
-
-    @property
-    def gathered_type(self) -> pa.DataType:
-        return pa.float64()
-
-    def gathered(self, event: Any) -> Any:
-        return float(event.value)
-
     def pack(self, values: pa.Array) -> bytes:
         sketch = ds.kll_doubles_sketch(self.size)
-        # Arrow's memory can't be written to, and the sketch takes no such array.
-        sketch.update(np.array(values.to_numpy(zero_copy_only=False)))
+        # Not every engine rounds a wide decimal to the nearest double, so none is asked to. And the sketch takes no
+        # array that can't be written to, as those of Arrow are.
+        wide = self.argument is Physical.WIDE
+        numbers = plain(values) if wide else values.to_numpy(zero_copy_only=False)
+        sketch.update(np.array(numbers, dtype=np.float64))
         return bytes(sketch.serialize())
 
     def unite(self, states: Sequence[bytes]) -> bytes:
