@@ -205,6 +205,8 @@ def choose(view: View, shape: Shape, columns: Columns, rows: list[Row]) -> list[
         if shape.top not in names:
             raise UsageError(unknown(f"{place}: top", "column", shape.top, names, "the answer"))
         column = names.index(shape.top)
+        if not isinstance(columns[column][1], (Scalar, Decimal)):
+            raise UsageError(f"{place}: top: {shape.top!r}: expected a single value, found {columns[column][1]}")
         known = [row for row in rows if row[column] is not None]
         rows = sorted(known, key=lambda row: row[column], reverse=True) + [row for row in rows if row[column] is None]
     return rows

@@ -15,6 +15,7 @@ import pytest
 
 import tarnbeck as tb
 from tarnbeck.cli import show
+from tarnbeck.errors import UsageError
 from tarnbeck.serve.http import application, serve
 from tests.serve.sample import NOW, Event, filled
 
@@ -110,3 +111,9 @@ def test_a_range_of_sliding_windows_and_sessions_is_of_whole_ones(place: tuple[P
             part = client.query(view, since=since, until=until).dicts()
             assert part == [row for row in whole if row["end"] > since and row["start"] < until]
             assert 0 < len(part) < len(whole)
+
+
+def test_lists_have_no_greatest_one(place: tuple[Path, str]) -> None:
+    for where in place:
+        with tb.connect(where) as client, pytest.raises(UsageError, match="expected a single value"):
+            client.query("orders", top="often")
