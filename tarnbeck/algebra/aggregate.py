@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
@@ -62,7 +63,7 @@ def raw(value: Value, type_: ScalarType) -> Any:
 
 
 @dataclass(frozen=True)
-class Aggregate:
+class Aggregate(ABC):
     """One aggregate as the user wrote it: `column` is a SQL expression over the stream's columns.
 
     With `where`, a condition over them, it sees only the events for which that is true.
@@ -77,16 +78,16 @@ class Aggregate:
         given = {f.name: (getattr(self, f.name), f.default) for f in fields(self) if f.name not in ("column", "where")}
         return {name: value for name, (value, default) in given.items() if value != default}
 
+    @abstractmethod
     def result(self, argument: ScalarType | None) -> Type:
         """The type of the finished value."""
-        raise NotImplementedError
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        raise NotImplementedError
+    @abstractmethod
+    def states(self, argument: ScalarType | None) -> tuple[State, ...]: ...
 
+    @abstractmethod
     def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
         """A function from the merged fields of each state to the finished value."""
-        raise NotImplementedError
 
     def plain(self, argument: ScalarType | None) -> int | None:
         """The field of the first state that is the finished value just as it is, if there is one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -49,11 +50,11 @@ class Packed(State):
         assert self.argument is not None  # noqa: S101 (a declaration always binds an argument)
         return ARROW[self.argument]
 
-    def pack(self, values: pa.Array) -> bytes:
-        raise NotImplementedError
+    @abstractmethod
+    def pack(self, values: pa.Array) -> bytes: ...
 
-    def unite(self, states: Sequence[bytes]) -> bytes:
-        raise NotImplementedError
+    @abstractmethod
+    def unite(self, states: Sequence[bytes]) -> bytes: ...
 
     def prepare(self, event: Event) -> tuple[Raw, ...]:
         if event.value is None:

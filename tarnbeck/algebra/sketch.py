@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -27,9 +28,9 @@ class Sketch(Packed):
             return a == b
         return self.alike(a[0], b[0])  # type: ignore[arg-type]
 
+    @abstractmethod
     def alike(self, a: bytes, b: bytes) -> bool:
         """Whether both may be sketches of the same values."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -30,7 +31,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class State:
+class State(ABC):
     """A monoid over one argument; `fields` are its raw columns.
 
     A SQL engine computes it in two steps, because hash aggregation is fast only on plain columns: `aggregate` gives
@@ -46,29 +47,29 @@ class State:
         return a == b
 
     @property
-    def fields(self) -> tuple[Physical, ...]:
-        raise NotImplementedError
+    @abstractmethod
+    def fields(self) -> tuple[Physical, ...]: ...
 
     @property
     def neutral(self) -> tuple[Raw, ...]:
         """The state of no events at all: merged with another, it gives the other."""
         return (None,) * len(self.fields)
 
+    @abstractmethod
     def prepare(self, event: Event) -> tuple[Raw, ...]:
         """The state of a single event."""
-        raise NotImplementedError
 
-    def merge(self, a: tuple[Raw, ...], b: tuple[Raw, ...]) -> tuple[Raw, ...]:
-        raise NotImplementedError
+    @abstractmethod
+    def merge(self, a: tuple[Raw, ...], b: tuple[Raw, ...]) -> tuple[Raw, ...]: ...
 
-    def aggregate(self, argument: str, dialect: Dialect) -> Sequence[str]:
-        raise NotImplementedError
+    @abstractmethod
+    def aggregate(self, argument: str, dialect: Dialect) -> Sequence[str]: ...
 
-    def regroup(self, fields: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        raise NotImplementedError
+    @abstractmethod
+    def regroup(self, fields: Sequence[str], dialect: Dialect) -> Sequence[str]: ...
 
-    def unpack(self, results: Sequence[str], dialect: Dialect, *, regrouped: bool) -> Sequence[str]:
-        raise NotImplementedError
+    @abstractmethod
+    def unpack(self, results: Sequence[str], dialect: Dialect, *, regrouped: bool) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True)
