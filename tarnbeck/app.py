@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zoneinfo
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from tarnbeck.algebra.aggregate import Aggregate
 from tarnbeck.algebra.registry import AGGREGATES
@@ -160,7 +160,7 @@ class App:
 
     def view_of(self, definition: Definition) -> View:
         select = {
-            name: output if isinstance(output, str) else AGGREGATES[output[0]](output[1], **dict(*output[2:]))
+            name: output if isinstance(output, str) else _aggregate_of(*output)
             for name, output in definition["select"].items()
         }
         return self.view(
@@ -267,7 +267,7 @@ def _column_name(place: str, name: str) -> None:
 def _bounds(place: str) -> tuple[StateCall, ...]:
     """The earliest and latest event of a session's pane, before all that users ask for."""
     moment = check("_time", {"_time": types.TIMESTAMP}, place=place, owner="every stream")
-    return tuple(StateCall(Extreme(Physical.INT, least), moment) for least in (True, False))
+    return tuple(StateCall(Extreme(Physical.INT, least), (moment,)) for least in (True, False))
 
 
 def _outputs(
@@ -294,22 +294,28 @@ def _outputs(
 
 def _measure(scope: _Scope, name: str, aggregate: Aggregate, states: dict[StateCall, int]) -> Measure:
     scope = _Scope(f"{scope.place}: '{name}'", scope.owner, scope.columns)
-    argument, argument_type = None, None
-    column = aggregate.column
+    columns = aggregate.columns
     if aggregate.where is not None:
-        # What has no value is not seen: an aggregate with a condition is one of a column that is null elsewhere.
+        # What has no value is not seen: an aggregate with a condition is one of columns that are null elsewhere.
         condition = scope.expression(aggregate.where, expected=types.BOOL).sql
-        value = "1" if column is None else scope.expression(column).sql
-        column = f"CASE WHEN {condition} THEN {value} END"
-    if column is not None:
-        argument, argument_type = scope.scalar(column)
+        values = [scope.expression(column).sql for column in columns] or ["1"]
+        columns = tuple(f"CASE WHEN {condition} THEN {value} END" for value in values)
+    found = [scope.scalar(column) for column in columns]
+    arguments, argument_types = tuple(each[0] for each in found), tuple(each[1] for each in found)
     try:
-        result = aggregate.result(argument_type)
-        calls = [StateCall(state, argument) for state in aggregate.states(argument_type)]
+        result = aggregate.result(argument_types)
+        calls = [StateCall(state, arguments) for state in aggregate.states(argument_types)]
     except DeclarationError as wrong:
         raise DeclarationError(f"{scope.place}: {wrong}") from None
     places = tuple(states.setdefault(call, len(states)) for call in calls)
-    return Measure(name, aggregate, argument, result, places)
+    return Measure(name, aggregate, arguments, result, places)
+
+
+def _aggregate_of(name: str, *given: str | dict[str, Any] | None) -> Aggregate:
+    """The aggregate of a definition: its name, its columns, and its options, if it has any."""
+    columns = [column for column in given if not isinstance(column, dict)]
+    options = given[-1] if given and isinstance(given[-1], dict) else {}
+    return AGGREGATES[name](*columns, **options)
 
 
 def _window_of(definition: Definition) -> Window:

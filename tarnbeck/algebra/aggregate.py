@@ -18,8 +18,14 @@ from tarnbeck.schema.types import Decimal, Physical, ScalarType, Type
 UNIX = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _EXACT = decimal.Context(prec=60)
 
+Arguments = tuple[ScalarType, ...]
+"""The types of what an aggregate is computed of; none for one that is of events as such."""
+
 Value = Any
 """A finished value: bool, int, float, Decimal, str, datetime, date, bytes or None."""
+
+Finish = Callable[[tuple[tuple[Raw, ...], ...]], Value]
+"""From the merged fields of each state to the finished value."""
 
 PLAIN = (types.INT, types.LONG, types.DOUBLE, types.STRING, types.BINARY)
 """Types whose raw values are what users see."""
@@ -73,54 +79,74 @@ class Aggregate(ABC):
     where: str | None = field(default=None, kw_only=True)
     name: ClassVar[str]
 
+    beside: ClassVar[tuple[str, ...]] = ()
+    """Names of the fields that hold further columns."""
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(repr, self.columns)) or self.column!r})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The expressions that it is computed of."""
+        if self.column is None:
+            return ()
+        return (self.column, *(column for name in self.beside if (column := getattr(self, name)) is not None))
+
     def options(self) -> dict[str, Any]:
-        """What was asked for beside the column and the condition, and is not as it is by default."""
-        given = {f.name: (getattr(self, f.name), f.default) for f in fields(self) if f.name not in ("column", "where")}
+        """What was asked for beside columns and condition, and is not as it is by default."""
+        columns = ("column", "where", *self.beside)
+        given = {f.name: (getattr(self, f.name), f.default) for f in fields(self) if f.name not in columns}
         return {name: value for name, (value, default) in given.items() if value != default}
 
     @abstractmethod
-    def result(self, argument: ScalarType | None) -> Type:
+    def result(self, arguments: Arguments) -> Type:
         """The type of the finished value."""
 
     @abstractmethod
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]: ...
+    def states(self, arguments: Arguments) -> tuple[State, ...]: ...
 
     @abstractmethod
-    def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
-        """A function from the merged fields of each state to the finished value."""
+    def finish(self, arguments: Arguments) -> Finish:
+        """A function from the merged states to the finished value."""
 
-    def plain(self, argument: ScalarType | None) -> int | None:
+    def plain(self, arguments: Arguments) -> int | None:
         """The field of the first state that is the finished value just as it is, if there is one."""
         return None
 
-    def refuse(self, argument: ScalarType | None, expected: str) -> DeclarationError:
-        return DeclarationError(f"{self.name}({self.column!r}): expected {expected}, found {argument}")
+    def refuse(self, arguments: Arguments, expected: str) -> DeclarationError:
+        found = ", ".join(map(str, arguments)) or "none"
+        return DeclarationError(f"{self}: expected {expected}, found {found}")
 
     def bounded(self, option: str, value: Any, least: int, most: int) -> None:
         """Refuses an option that is no whole number between these."""
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise DeclarationError(
-                f"{self.name}({self.column!r}): bad {option} {value!r}\n  expected {least} to {most:,}"
-            )
+            raise DeclarationError(f"{self}: bad {option} {value!r}\n  expected {least} to {most:,}")
 
 
-def needs(aggregate: Aggregate, argument: ScalarType | None) -> ScalarType:
-    """The type of the argument, which there must be."""
-    if argument is None:
-        raise aggregate.refuse(argument, "a column")
-    return argument
+def needs(aggregate: Aggregate, arguments: Arguments) -> ScalarType:
+    """The type of the first argument, which there must be."""
+    if not arguments:
+        raise aggregate.refuse(arguments, "a column")
+    return arguments[0]
 
 
-def numeric(aggregate: Aggregate, argument: ScalarType | None) -> ScalarType:
+def numeric(aggregate: Aggregate, arguments: Arguments) -> ScalarType:
+    """The type of the first argument, which must be a number's."""
+    argument = needs(aggregate, arguments)
     if argument in (types.INT, types.LONG, types.DOUBLE) or isinstance(argument, Decimal):
         if isinstance(argument, Decimal) and argument.precision > 30:
             # 128 bits hold 38 digits: eight are kept free, so that a hundred million of the largest values still fit.
-            raise aggregate.refuse(argument, "a decimal of at most 30 digits (cast it)")
+            raise aggregate.refuse(arguments, "a decimal of at most 30 digits (cast it)")
         return argument
-    raise aggregate.refuse(argument, "a number")
+    raise aggregate.refuse(arguments, "a number")
 
 
-def _sum_state(argument: ScalarType) -> State:
+def unit(argument: ScalarType) -> int:
+    """How many raw units make one."""
+    return int(10**argument.scale) if isinstance(argument, Decimal) else 1
+
+
+def sum_state(argument: ScalarType) -> State:
     if argument == types.DOUBLE:
         return RealSum(Physical.REAL)
     small = not isinstance(argument, Decimal) or argument.precision <= 18
@@ -134,16 +160,16 @@ class Count(Aggregate):
     column: str | None = None
     name: ClassVar[str] = "count"
 
-    def result(self, argument: ScalarType | None) -> ScalarType:
+    def result(self, arguments: Arguments) -> ScalarType:
         return types.LONG
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (CountState(None if argument is None else argument.physical),)
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (CountState(arguments[0].physical if arguments else None),)
 
-    def plain(self, argument: ScalarType | None) -> int | None:
+    def plain(self, arguments: Arguments) -> int | None:
         return 0
 
-    def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
+    def finish(self, arguments: Arguments) -> Finish:
         return lambda states: states[0][0]
 
 
@@ -153,21 +179,21 @@ class Sum(Aggregate):
 
     name: ClassVar[str] = "sum"
 
-    def result(self, argument: ScalarType | None) -> ScalarType:
-        number = numeric(self, argument)
+    def result(self, arguments: Arguments) -> ScalarType:
+        number = numeric(self, arguments)
         if number == types.DOUBLE:
             return types.DOUBLE
         return Decimal(38, number.scale if isinstance(number, Decimal) else 0)
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (_sum_state(numeric(self, argument)),)
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (sum_state(numeric(self, arguments)),)
 
-    def plain(self, argument: ScalarType | None) -> int | None:
-        return None if isinstance(argument, Decimal) else 0
+    def plain(self, arguments: Arguments) -> int | None:
+        return None if isinstance(arguments[0], Decimal) else 0
 
-    def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
-        if isinstance(argument, Decimal):
-            read = reader(self.result(argument))
+    def finish(self, arguments: Arguments) -> Finish:
+        if isinstance(arguments[0], Decimal):
+            read = reader(self.result(arguments))
             return lambda states: read(states[0][0])
         return lambda states: states[0][0]
 
@@ -178,16 +204,16 @@ class Mean(Aggregate):
 
     name: ClassVar[str] = "mean"
 
-    def result(self, argument: ScalarType | None) -> ScalarType:
-        numeric(self, argument)
+    def result(self, arguments: Arguments) -> ScalarType:
+        numeric(self, arguments)
         return types.DOUBLE
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        number = numeric(self, argument)
-        return (_sum_state(number), CountState(number.physical))
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        number = numeric(self, arguments)
+        return (sum_state(number), CountState(number.physical))
 
-    def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
-        scale = 10**argument.scale if isinstance(argument, Decimal) else 1
+    def finish(self, arguments: Arguments) -> Finish:
+        scale = unit(arguments[0])
 
         def mean(states: tuple[tuple[Raw, ...], ...]) -> float | None:
             total, count = states[0][0], states[1][0]
@@ -201,14 +227,14 @@ class Mean(Aggregate):
 class _OneValue(Aggregate):
     """An aggregate whose answer is one of the values it saw."""
 
-    def result(self, argument: ScalarType | None) -> ScalarType:
-        return needs(self, argument)
+    def result(self, arguments: Arguments) -> ScalarType:
+        return needs(self, arguments)
 
-    def plain(self, argument: ScalarType | None) -> int | None:
-        return -1 if argument in PLAIN else None
+    def plain(self, arguments: Arguments) -> int | None:
+        return -1 if arguments[0] in PLAIN else None
 
-    def finish(self, argument: ScalarType | None) -> Callable[[tuple[tuple[Raw, ...], ...]], Value]:
-        read = reader(self.result(argument))
+    def finish(self, arguments: Arguments) -> Finish:
+        read = reader(self.result(arguments))
         return lambda states: read(states[0][-1])
 
 
@@ -218,8 +244,8 @@ class Min(_OneValue):
 
     name: ClassVar[str] = "min"
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (Extreme(self.result(argument).physical, least=True),)
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (Extreme(self.result(arguments).physical, least=True),)
 
 
 @dataclass(frozen=True)
@@ -228,5 +254,5 @@ class Max(_OneValue):
 
     name: ClassVar[str] = "max"
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (Extreme(self.result(argument).physical, least=False),)
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (Extreme(self.result(arguments).physical, least=False),)

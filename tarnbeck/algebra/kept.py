@@ -34,7 +34,8 @@ class Edges(Packed):
     first: bool
     most: int
 
-    def gather(self, argument: str) -> str:
+    def gather(self, arguments: Sequence[str]) -> str:
+        (argument,) = arguments
         call = "min" if self.first else "max"
         return f"{call}({placed(argument)}, {self.most}) FILTER (WHERE {argument} IS NOT NULL)"
 
@@ -73,7 +74,8 @@ class Ranked(Packed):
     greatest: bool
     most: int
 
-    def gather(self, argument: str) -> str:
+    def gather(self, arguments: Sequence[str]) -> str:
+        (argument,) = arguments
         call = "max" if self.greatest else "min"
         return f"{call}({argument}, {self.most}) FILTER (WHERE {argument} IS NOT NULL)"
 
@@ -100,7 +102,8 @@ class Distinct(Packed):
 
     most: int
 
-    def gather(self, argument: str) -> str:
+    def gather(self, arguments: Sequence[str]) -> str:
+        (argument,) = arguments
         return f"list(DISTINCT {argument}) FILTER (WHERE {argument} IS NOT NULL)"
 
     def pack(self, values: pa.Array) -> bytes:
@@ -132,7 +135,8 @@ class Sample(Packed):
 
     most: int
 
-    def gather(self, argument: str) -> str:
+    def gather(self, arguments: Sequence[str]) -> str:
+        (argument,) = arguments
         identity = " || ':' || ".join(f"CAST({name} AS VARCHAR)" for name in ORDER[1:])
         row = struct([f"md5_number_lower({identity})", *ORDER, argument])
         return f"min({row}, {self.most}) FILTER (WHERE {argument} IS NOT NULL)"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tarnbeck.algebra.aggregate import PLAIN, Aggregate, Value, needs, reader
+from tarnbeck.algebra.aggregate import PLAIN, Aggregate, Arguments, Finish, Value, needs, reader
 from tarnbeck.algebra.kept import MOST, Edges, Ranked
 from tarnbeck.algebra.kept import Distinct as DistinctState
 from tarnbeck.algebra.kept import Sample as SampleState
@@ -14,9 +14,7 @@ from tarnbeck.algebra.sketch import Frequent as FrequentState
 from tarnbeck.algebra.sketch import Hll
 from tarnbeck.algebra.state import Edge, Extreme, Raw, State
 from tarnbeck.schema import types
-from tarnbeck.schema.types import Array, Column, Physical, ScalarType, Struct, Type
-
-Finish = Callable[[tuple[tuple[Raw, ...], ...]], Value]
+from tarnbeck.schema.types import Array, Column, Physical, Struct, Type
 
 
 @dataclass(frozen=True)
@@ -26,23 +24,23 @@ class _End(Aggregate):
     k: int | None = None
     edge: ClassVar[bool]
 
-    def result(self, argument: ScalarType | None) -> Type:
-        one = needs(self, argument)
+    def result(self, arguments: Arguments) -> Type:
+        one = needs(self, arguments)
         if self.k is None:
             return one
         self.bounded("k", self.k, 1, MOST)
         return Array(one)
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        physical = needs(self, argument).physical
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        physical = needs(self, arguments).physical
         return (Edge(physical, self.edge) if self.k is None else Edges(physical, self.edge, self.k),)
 
-    def plain(self, argument: ScalarType | None) -> int | None:
-        return -1 if self.k is None and argument in PLAIN else None
+    def plain(self, arguments: Arguments) -> int | None:
+        return -1 if self.k is None and arguments[0] in PLAIN else None
 
-    def finish(self, argument: ScalarType | None) -> Finish:
-        read = reader(needs(self, argument))
-        (state,) = self.states(argument)
+    def finish(self, arguments: Arguments) -> Finish:
+        read = reader(needs(self, arguments))
+        (state,) = self.states(arguments)
         if not isinstance(state, Edges):
             return lambda states: read(states[0][-1])
         return _listed(state.values, read)
@@ -75,16 +73,16 @@ class Distinct(Aggregate):
     most: int = 10_000
     name: ClassVar[str] = "distinct"
 
-    def result(self, argument: ScalarType | None) -> Type:
-        needs(self, argument)
+    def result(self, arguments: Arguments) -> Type:
+        needs(self, arguments)
         self.bounded("most", self.most, 1, MOST)
         return types.LONG
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (DistinctState(needs(self, argument).physical, self.most),)
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (DistinctState(needs(self, arguments).physical, self.most),)
 
-    def finish(self, argument: ScalarType | None) -> Finish:
-        state = DistinctState(needs(self, argument).physical, self.most)
+    def finish(self, arguments: Arguments) -> Finish:
+        state = DistinctState(needs(self, arguments).physical, self.most)
 
         def counted(states: tuple[tuple[Raw, ...], ...]) -> int | None:
             packed = states[0][0]
@@ -102,12 +100,12 @@ class Values(Distinct):
 
     name: ClassVar[str] = "values"
 
-    def result(self, argument: ScalarType | None) -> Type:
-        super().result(argument)
-        return Array(needs(self, argument))
+    def result(self, arguments: Arguments) -> Type:
+        super().result(arguments)
+        return Array(needs(self, arguments))
 
-    def finish(self, argument: ScalarType | None) -> Finish:
-        state, read = DistinctState(needs(self, argument).physical, self.most), reader(needs(self, argument))
+    def finish(self, arguments: Arguments) -> Finish:
+        state, read = DistinctState(needs(self, arguments).physical, self.most), reader(needs(self, arguments))
 
         def listed(states: tuple[tuple[Raw, ...], ...]) -> list[Value] | None:
             packed = states[0][0]
@@ -123,15 +121,15 @@ class Values(Distinct):
 class _Truth(Aggregate):
     least: ClassVar[bool]
 
-    def result(self, argument: ScalarType | None) -> Type:
-        if argument != types.BOOL:
-            raise self.refuse(argument, "a boolean")
+    def result(self, arguments: Arguments) -> Type:
+        if needs(self, arguments) != types.BOOL:
+            raise self.refuse(arguments, "a boolean")
         return types.BOOL
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
         return (Extreme(Physical.INT, self.least),)
 
-    def finish(self, argument: ScalarType | None) -> Finish:
+    def finish(self, arguments: Arguments) -> Finish:
         read = reader(types.BOOL)
         return lambda states: read(states[0][0])
 
@@ -162,16 +160,16 @@ class Uniques(Aggregate):
     precision: int = 12
     name: ClassVar[str] = "uniques"
 
-    def result(self, argument: ScalarType | None) -> Type:
-        needs(self, argument)
+    def result(self, arguments: Arguments) -> Type:
+        needs(self, arguments)
         self.bounded("precision", self.precision, 4, 21)
         return types.LONG
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (Hll(needs(self, argument).physical, self.precision),)
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (Hll(needs(self, arguments).physical, self.precision),)
 
-    def finish(self, argument: ScalarType | None) -> Finish:
-        state = Hll(needs(self, argument).physical, self.precision)
+    def finish(self, arguments: Arguments) -> Finish:
+        state = Hll(needs(self, arguments).physical, self.precision)
         return lambda states: 0 if states[0][0] is None else round(state.estimate(states[0][0])[0])  # type: ignore[arg-type]
 
 
@@ -180,16 +178,16 @@ class _Ranking(Aggregate):
     k: int = 10
     greatest: ClassVar[bool]
 
-    def result(self, argument: ScalarType | None) -> Type:
+    def result(self, arguments: Arguments) -> Type:
         self.bounded("k", self.k, 1, MOST)
-        return Array(needs(self, argument))
+        return Array(needs(self, arguments))
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (Ranked(needs(self, argument).physical, self.greatest, self.k),)
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (Ranked(needs(self, arguments).physical, self.greatest, self.k),)
 
-    def finish(self, argument: ScalarType | None) -> Finish:
-        state = Ranked(needs(self, argument).physical, self.greatest, self.k)
-        return _listed(state.values, reader(needs(self, argument)))
+    def finish(self, arguments: Arguments) -> Finish:
+        state = Ranked(needs(self, arguments).physical, self.greatest, self.k)
+        return _listed(state.values, reader(needs(self, arguments)))
 
 
 @dataclass(frozen=True)
@@ -219,16 +217,16 @@ class Frequent(Aggregate):
     size: int = 10
     name: ClassVar[str] = "frequent"
 
-    def result(self, argument: ScalarType | None) -> Type:
+    def result(self, arguments: Arguments) -> Type:
         self.bounded("k", self.k, 1, 10_000)
         self.bounded("size", self.size, 3, 20)
-        return Array(Struct((Column("value", needs(self, argument)), Column("count", types.LONG))))
+        return Array(Struct((Column("value", needs(self, arguments)), Column("count", types.LONG))))
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (FrequentState(needs(self, argument).physical, self.size),)
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (FrequentState(needs(self, arguments).physical, self.size),)
 
-    def finish(self, argument: ScalarType | None) -> Finish:
-        type_ = needs(self, argument)
+    def finish(self, arguments: Arguments) -> Finish:
+        type_ = needs(self, arguments)
         state, read, back = FrequentState(type_.physical, self.size), reader(type_), _FROM_TEXT[type_.physical]
 
         def frequent(states: tuple[tuple[Raw, ...], ...]) -> list[dict[str, Value]] | None:
@@ -260,13 +258,13 @@ class Sample(Aggregate):
     k: int = 10
     name: ClassVar[str] = "sample"
 
-    def result(self, argument: ScalarType | None) -> Type:
+    def result(self, arguments: Arguments) -> Type:
         self.bounded("k", self.k, 1, MOST)
-        return Array(needs(self, argument))
+        return Array(needs(self, arguments))
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (SampleState(needs(self, argument).physical, self.k),)
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (SampleState(needs(self, arguments).physical, self.k),)
 
-    def finish(self, argument: ScalarType | None) -> Finish:
-        state = SampleState(needs(self, argument).physical, self.k)
-        return _listed(state.values, reader(needs(self, argument)))
+    def finish(self, arguments: Arguments) -> Finish:
+        state = SampleState(needs(self, arguments).physical, self.k)
+        return _listed(state.values, reader(needs(self, arguments)))

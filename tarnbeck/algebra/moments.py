@@ -42,7 +42,8 @@ class Spread(State):
         apart, count = other - mean, n + m  # type: ignore[operator]
         return count, mean + apart * m / count, squares + others + apart * apart * n * m / count  # type: ignore[operator]
 
-    def aggregate(self, argument: str, dialect: Dialect) -> Sequence[str]:
+    def aggregate(self, arguments: Sequence[str], dialect: Dialect) -> Sequence[str]:
+        (argument,) = arguments
         number = f"CAST({argument} AS DOUBLE)"
         return (f"count({argument})", f"avg({number})", f"var_pop({number})")
 

@@ -38,7 +38,8 @@ class Packed(State):
     def fields(self) -> tuple[Physical, ...]:
         return (Physical.BLOB,)
 
-    def gather(self, argument: str) -> str:
+    def gather(self, arguments: Sequence[str]) -> str:
+        (argument,) = arguments
         return f"list({argument}) FILTER (WHERE {argument} IS NOT NULL)"
 
     def gathered(self, event: Event) -> Any:
@@ -66,8 +67,8 @@ class Packed(State):
             return b if a[0] is None else a
         return (self.unite([a[0], b[0]]),)  # type: ignore[list-item]
 
-    def aggregate(self, argument: str, dialect: Dialect) -> Sequence[str]:
-        return (self.gather(argument),)
+    def aggregate(self, arguments: Sequence[str], dialect: Dialect) -> Sequence[str]:
+        return (self.gather(arguments),)
 
     def regroup(self, fields: Sequence[str], dialect: Dialect) -> Sequence[str]:
         return (f"list({fields[0]}) FILTER (WHERE {fields[0]} IS NOT NULL)",)

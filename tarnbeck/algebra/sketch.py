@@ -39,7 +39,8 @@ class Hll(Sketch):
 
     precision: int
 
-    def gather(self, argument: str) -> str:
+    def gather(self, arguments: Sequence[str]) -> str:
+        (argument,) = arguments
         return f"list(DISTINCT {argument}) FILTER (WHERE {argument} IS NOT NULL)"
 
     def pack(self, values: pa.Array) -> bytes:

@@ -24,18 +24,22 @@ RELATIVE = 1e-9
 
 @dataclass(frozen=True)
 class Event:
-    """What a state may know of one event: the raw value of its argument and the event's place in ORDER."""
+    """What a state may know of one event: the raw values of its arguments and the event's place in ORDER."""
 
-    value: Raw
+    values: tuple[Raw, ...]
     order: tuple[int, int, int, int]
+
+    @property
+    def value(self) -> Raw:
+        return self.values[0]
 
 
 @dataclass(frozen=True)
 class State(ABC):
-    """A monoid over one argument; `fields` are its raw columns.
+    """A monoid over arguments, mostly one of this physical form; `fields` are its raw columns.
 
     A SQL engine computes it in two steps, because hash aggregation is fast only on plain columns: `aggregate` gives
-    the aggregate calls over the argument, `unpack` the fields out of their results. `regroup` gives the calls that
+    the aggregate calls over the arguments, `unpack` the fields out of their results. `regroup` gives the calls that
     merge rows of fields, unpacked the same way.
     """
 
@@ -63,7 +67,7 @@ class State(ABC):
     def merge(self, a: tuple[Raw, ...], b: tuple[Raw, ...]) -> tuple[Raw, ...]: ...
 
     @abstractmethod
-    def aggregate(self, argument: str, dialect: Dialect) -> Sequence[str]: ...
+    def aggregate(self, arguments: Sequence[str], dialect: Dialect) -> Sequence[str]: ...
 
     @abstractmethod
     def regroup(self, fields: Sequence[str], dialect: Dialect) -> Sequence[str]: ...
@@ -90,8 +94,8 @@ class Count(State):
     def merge(self, a: tuple[Raw, ...], b: tuple[Raw, ...]) -> tuple[Raw, ...]:
         return (a[0] + b[0],)  # type: ignore[operator]
 
-    def aggregate(self, argument: str, dialect: Dialect) -> Sequence[str]:
-        return (f"count({argument})",)
+    def aggregate(self, arguments: Sequence[str], dialect: Dialect) -> Sequence[str]:
+        return (f"count({arguments[0] if arguments else '*'})",)
 
     def regroup(self, fields: Sequence[str], dialect: Dialect) -> Sequence[str]:
         return (f"sum({fields[0]})",)
@@ -120,7 +124,8 @@ class ExactSum(State):
     def merge(self, a: tuple[Raw, ...], b: tuple[Raw, ...]) -> tuple[Raw, ...]:
         return (_add(a[0], b[0]),)
 
-    def aggregate(self, argument: str, dialect: Dialect) -> Sequence[str]:
+    def aggregate(self, arguments: Sequence[str], dialect: Dialect) -> Sequence[str]:
+        (argument,) = arguments
         if dialect == "spark" and self.argument is Physical.INT:
             # Spark sums 64-bit integers in 64 bits and decimals slowly; two halves are exact and fast.
             return (f"sum(shiftright({argument}, 32))", f"sum({argument} & 4294967295)")
@@ -158,8 +163,8 @@ class RealSum(State):
     def merge(self, a: tuple[Raw, ...], b: tuple[Raw, ...]) -> tuple[Raw, ...]:
         return (_add(a[0], b[0]), _add(a[1], b[1]))
 
-    def aggregate(self, argument: str, dialect: Dialect) -> Sequence[str]:
-        return (f"sum({argument})", f"sum(abs({argument}))")
+    def aggregate(self, arguments: Sequence[str], dialect: Dialect) -> Sequence[str]:
+        return (f"sum({arguments[0]})", f"sum(abs({arguments[0]}))")
 
     def regroup(self, fields: Sequence[str], dialect: Dialect) -> Sequence[str]:
         return tuple(f"sum({field})" for field in fields)
@@ -187,11 +192,11 @@ class Extreme(State):
             return b if a[0] is None else a
         return a if (a[0] <= b[0]) == self.least else b  # type: ignore[operator]
 
-    def aggregate(self, argument: str, dialect: Dialect) -> Sequence[str]:
-        return (f"{'min' if self.least else 'max'}({argument})",)
+    def aggregate(self, arguments: Sequence[str], dialect: Dialect) -> Sequence[str]:
+        return (f"{'min' if self.least else 'max'}({arguments[0]})",)
 
     def regroup(self, fields: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        return self.aggregate(fields[0], dialect)
+        return self.aggregate(fields, dialect)
 
     def unpack(self, results: Sequence[str], dialect: Dialect, *, regrouped: bool) -> Sequence[str]:
         return results
@@ -216,8 +221,8 @@ class Edge(State):
             return b if a[0] is None else a
         return a if (a[:4] <= b[:4]) == self.first else b
 
-    def aggregate(self, argument: str, dialect: Dialect) -> Sequence[str]:
-        return self._edge([*ORDER, argument], dialect)
+    def aggregate(self, arguments: Sequence[str], dialect: Dialect) -> Sequence[str]:
+        return self._edge([*ORDER, *arguments], dialect)
 
     def regroup(self, fields: Sequence[str], dialect: Dialect) -> Sequence[str]:
         return self._edge(fields, dialect)

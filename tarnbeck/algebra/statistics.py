@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tarnbeck.algebra.aggregate import Aggregate, Value, numeric
+from tarnbeck.algebra.aggregate import Aggregate, Arguments, Finish, numeric, unit
 from tarnbeck.algebra.moments import Spread
 from tarnbeck.algebra.sketch import Kll
 from tarnbeck.algebra.state import Raw, State
 from tarnbeck.errors import DeclarationError
 from tarnbeck.schema import types
-from tarnbeck.schema.types import Array, Decimal, ScalarType, Type
-
-Finish = Callable[[tuple[tuple[Raw, ...], ...]], Value]
-
-
-def _scale(argument: ScalarType | None) -> int:
-    return int(10**argument.scale) if isinstance(argument, Decimal) else 1
+from tarnbeck.schema.types import Array, ScalarType, Type
 
 
 @dataclass(frozen=True)
@@ -32,19 +26,17 @@ class Variance(Aggregate):
     population: bool = False
     name: ClassVar[str] = "variance"
 
-    def result(self, argument: ScalarType | None) -> ScalarType:
-        numeric(self, argument)
+    def result(self, arguments: Arguments) -> ScalarType:
+        numeric(self, arguments)
         if not isinstance(self.population, bool):
-            raise DeclarationError(
-                f"{self.name}({self.column!r}): bad population {self.population!r}\n  expected True or False"
-            )
+            raise DeclarationError(f"{self}: bad population {self.population!r}\n  expected True or False")
         return types.DOUBLE
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (Spread(numeric(self, argument).physical),)
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (Spread(numeric(self, arguments).physical),)
 
-    def finish(self, argument: ScalarType | None) -> Finish:
-        scale, less = _scale(argument) ** 2, 0 if self.population else 1
+    def finish(self, arguments: Arguments) -> Finish:
+        scale, less = unit(arguments[0]) ** 2, 0 if self.population else 1
 
         def variance(states: tuple[tuple[Raw, ...], ...]) -> float | None:
             count, _, squares = states[0]
@@ -61,8 +53,8 @@ class Stddev(Variance):
 
     name: ClassVar[str] = "stddev"
 
-    def finish(self, argument: ScalarType | None) -> Finish:
-        variance = super().finish(argument)
+    def finish(self, arguments: Arguments) -> Finish:
+        variance = super().finish(arguments)
 
         def deviation(states: tuple[tuple[Raw, ...], ...]) -> float | None:
             found = variance(states)
@@ -73,7 +65,7 @@ class Stddev(Variance):
 
 def _share(aggregate: Aggregate, share: Any) -> float:
     if not isinstance(share, (int, float)) or isinstance(share, bool) or not 0 <= share <= 1:
-        raise DeclarationError(f"{aggregate.name}({aggregate.column!r}): bad share {share!r}\n  expected 0 to 1")
+        raise DeclarationError(f"{aggregate}: bad share {share!r}\n  expected 0 to 1")
     return float(share)
 
 
@@ -88,17 +80,17 @@ class Quantile(Aggregate):
     size: int = 200
     name: ClassVar[str] = "quantile"
 
-    def result(self, argument: ScalarType | None) -> Type:
-        numeric(self, argument)
+    def result(self, arguments: Arguments) -> Type:
+        numeric(self, arguments)
         _share(self, self.share)
         self.bounded("size", self.size, 8, 65_535)
         return types.DOUBLE
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (Kll(numeric(self, argument).physical, self.size),)
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (Kll(numeric(self, arguments).physical, self.size),)
 
-    def finish(self, argument: ScalarType | None) -> Finish:
-        quantiles = _quantiles((self.share,), self.states(argument), _scale(argument))
+    def finish(self, arguments: Arguments) -> Finish:
+        quantiles = _quantiles((self.share,), self.states(arguments), unit(arguments[0]))
         return lambda states: None if (found := quantiles(states)) is None else found[0]
 
 
@@ -114,24 +106,22 @@ class Quantiles(Aggregate):
         if isinstance(self.shares, Sequence) and not isinstance(self.shares, str):
             object.__setattr__(self, "shares", tuple(self.shares))
 
-    def result(self, argument: ScalarType | None) -> Type:
-        numeric(self, argument)
+    def result(self, arguments: Arguments) -> Type:
+        numeric(self, arguments)
         if not isinstance(self.shares, tuple):
-            raise DeclarationError(
-                f"{self.name}({self.column!r}): bad shares {self.shares!r}\n  expected a list, such as [0.5, 0.99]"
-            )
+            raise DeclarationError(f"{self}: bad shares {self.shares!r}\n  expected a list, such as [0.5, 0.99]")
         if not 1 <= len(self.shares) <= 1000:
-            raise DeclarationError(f"{self.name}({self.column!r}): expected 1 to 1000 shares, found {len(self.shares)}")
+            raise DeclarationError(f"{self}: expected 1 to 1000 shares, found {len(self.shares)}")
         for share in self.shares:
             _share(self, share)
         self.bounded("size", self.size, 8, 65_535)
         return Array(types.DOUBLE)
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (Kll(numeric(self, argument).physical, self.size),)
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (Kll(numeric(self, arguments).physical, self.size),)
 
-    def finish(self, argument: ScalarType | None) -> Finish:
-        return _quantiles(self.shares, self.states(argument), _scale(argument))
+    def finish(self, arguments: Arguments) -> Finish:
+        return _quantiles(self.shares, self.states(arguments), unit(arguments[0]))
 
 
 def _quantiles(shares: Sequence[float], kept: tuple[State, ...], scale: int) -> Finish:

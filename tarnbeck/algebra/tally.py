@@ -5,22 +5,20 @@ from __future__ import annotations
 import bisect
 import collections
 import decimal
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from tarnbeck.algebra.aggregate import Aggregate, Value, needs, numeric, reader
+from tarnbeck.algebra.aggregate import Aggregate, Arguments, Finish, Value, needs, numeric, reader
 from tarnbeck.algebra.kept import MOST
 from tarnbeck.algebra.packed import Packed, plain, read, write
 from tarnbeck.algebra.state import Raw, State
 from tarnbeck.errors import DeclarationError
 from tarnbeck.schema import types
 from tarnbeck.schema.types import Array, Decimal, Physical, ScalarType, Type
-
-Finish = Callable[[tuple[tuple[Raw, ...], ...]], Value]
 
 
 @dataclass(frozen=True)
@@ -79,15 +77,15 @@ class Mode(Aggregate):
     most: int = 10_000
     name: ClassVar[str] = "mode"
 
-    def result(self, argument: ScalarType | None) -> Type:
+    def result(self, arguments: Arguments) -> Type:
         self.bounded("most", self.most, 1, MOST)
-        return needs(self, argument)
+        return needs(self, arguments)
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        return (Counts(needs(self, argument).physical, self.most),)
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (Counts(needs(self, arguments).physical, self.most),)
 
-    def finish(self, argument: ScalarType | None) -> Finish:
-        state, to_value = Counts(needs(self, argument).physical, self.most), reader(needs(self, argument))
+    def finish(self, arguments: Arguments) -> Finish:
+        state, to_value = Counts(needs(self, arguments).physical, self.most), reader(needs(self, arguments))
 
         def mode(states: tuple[tuple[Raw, ...], ...]) -> Value:
             packed = states[0][0]
@@ -111,24 +109,24 @@ class Histogram(Aggregate):
         if isinstance(self.edges, Sequence) and not isinstance(self.edges, str):
             object.__setattr__(self, "edges", tuple(self.edges))
 
-    def result(self, argument: ScalarType | None) -> Type:
-        numeric(self, argument)
+    def result(self, arguments: Arguments) -> Type:
+        numeric(self, arguments)
         edges = self.edges
         plain_numbers = isinstance(edges, tuple) and all(
             isinstance(edge, (int, float)) and not isinstance(edge, bool) and abs(edge) < float("inf") for edge in edges
         )
         if not plain_numbers or not 1 <= len(edges) <= 10_000 or list(edges) != sorted(set(edges)):
             raise DeclarationError(
-                f"{self.name}({self.column!r}): bad edges {edges!r}\n"
+                f"{self}: bad edges {edges!r}\n"
                 "  expected numbers from the least to the greatest, each once, such as [0, 10, 100]"
             )
         return Array(types.LONG)
 
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
-        number = numeric(self, argument)
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        number = numeric(self, arguments)
         return (Buckets(number.physical, tuple(_raw(edge, number) for edge in self.edges)),)
 
-    def finish(self, argument: ScalarType | None) -> Finish:
+    def finish(self, arguments: Arguments) -> Finish:
         nothing = [0] * (len(self.edges) + 1)
         return lambda states: nothing if states[0][0] is None else read(states[0][0])  # type: ignore[arg-type]
 

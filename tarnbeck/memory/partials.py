@@ -54,18 +54,16 @@ def _late(view: View, row: dict[str, Any]) -> bool:
 
 def _states_of(view: View) -> Callable[[dict[str, Any], int], tuple[Raw, ...]]:
     calls = [
-        (call.state.prepare, None, None)
-        if call.argument is None
-        else (call.state.prepare, call.argument.python(), call.argument.type)
+        (call.state.prepare, [(argument.python(), argument.type) for argument in call.arguments])
         for call in view.states
     ]
 
     def states(row: dict[str, Any], moment: int) -> tuple[Raw, ...]:
         order = (moment, row["_partition"], row["_offset"], row["_index"])
         fields: list[Raw] = []
-        for prepare, argument, type_ in calls:
-            value = None if argument is None else raw(argument(row), type_)  # type: ignore[arg-type]
-            fields += prepare(Event(value, order))
+        for prepare, arguments in calls:
+            values = tuple([raw(argument(row), type_) for argument, type_ in arguments])  # type: ignore[arg-type]
+            fields += prepare(Event(values, order))
         return tuple(fields)
 
     return states

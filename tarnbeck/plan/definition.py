@@ -42,9 +42,10 @@ def of_view(view: View) -> Definition:
 
 
 def _measure(measure: Measure) -> list[Any]:
-    """Name and argument; options too, if any is not as it is by default."""
+    """Name and arguments; options too, if any is not as it is by default."""
     options = measure.aggregate.options()
-    return [measure.aggregate.name, measure.argument and measure.argument.sql, *([options] if options else [])]
+    columns = [argument.sql for argument in measure.arguments]
+    return [measure.aggregate.name, *columns, *([options] if options else [])]
 
 
 def identity(view: View) -> str:

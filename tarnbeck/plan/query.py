@@ -40,7 +40,8 @@ def partials(view: View, dialect: Dialect) -> Query:
     Where the pane is a calendar's, the engine puts it into a column `_pane` of its input first: see `calendar`.
     """
     keys = [(f"k{i}", raw(key.expression, dialect)) for i, key in enumerate(view.keys)]
-    arguments = {call.argument: f"a{i}" for i, call in enumerate(view.states) if call.argument is not None}
+    distinct = dict.fromkeys(argument for call in view.states for argument in call.arguments)
+    arguments = {argument: f"a{i}" for i, argument in enumerate(distinct)}
     select = [
         *keys,
         ("t", MICROS[dialect].format("_time")),
@@ -51,8 +52,7 @@ def partials(view: View, dialect: Dialect) -> Query:
     calls: list[tuple[str, str]] = []
     fields: list[str] = []
     for call in view.states:
-        argument = "*" if call.argument is None else arguments[call.argument]
-        results = call.state.aggregate(argument, dialect)
+        results = call.state.aggregate([arguments[argument] for argument in call.arguments], dialect)
         names = [f"x{len(calls) + i}" for i in range(len(results))]
         calls += zip(names, results, strict=True)
         fields += call.state.unpack(names, dialect, regrouped=False)

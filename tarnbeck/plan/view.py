@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tarnbeck.algebra.aggregate import Aggregate, reader
+from tarnbeck.algebra.aggregate import Aggregate, Arguments, reader
 from tarnbeck.algebra.packed import Packed
 from tarnbeck.algebra.state import Raw, State
 from tarnbeck.expression import Expression
@@ -35,13 +35,13 @@ class Measure:
 
     name: str
     aggregate: Aggregate
-    argument: Expression | None
+    arguments: tuple[Expression, ...]
     type: Type
     states: tuple[int, ...]
 
     @property
-    def argument_type(self) -> ScalarType | None:
-        return None if self.argument is None else self.argument.type  # type: ignore[return-value]
+    def argument_types(self) -> Arguments:
+        return tuple(argument.type for argument in self.arguments)  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class Derived:
 
 @dataclass(frozen=True)
 class StateCall:
-    """One state over one argument; measures that need the same share it."""
+    """One state over its arguments; measures that need the same share it."""
 
     state: State
-    argument: Expression | None
+    arguments: tuple[Expression, ...]
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class View:
         for output in self.outputs:
             if isinstance(output, Measure):
                 places = [slots[i] for i in output.states]
-                steps.append((output.name, output.aggregate.finish(output.argument_type), places))
+                steps.append((output.name, output.aggregate.finish(output.argument_types), places))
             else:
                 steps.append((output.name, output.expression.python(), None))
 
@@ -143,7 +143,7 @@ class View:
         """Which fields of a row of raw states are the outputs, if all are just as they are kept; else none."""
         slots, found = self._slots(), []
         for output in self.outputs:
-            field = output.aggregate.plain(output.argument_type) if isinstance(output, Measure) else None
+            field = output.aggregate.plain(output.argument_types) if isinstance(output, Measure) else None
             if field is None or not isinstance(output, Measure):
                 return ()
             found.append(range(slots[-1].stop)[slots[output.states[0]]][field])

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 
 import tarnbeck as tb
-from tarnbeck.algebra.aggregate import Aggregate
+from tarnbeck.algebra.aggregate import Aggregate, Arguments
 from tarnbeck.algebra.registry import AGGREGATES
 from tarnbeck.algebra.state import Edge, ExactSum, Raw, State
-from tarnbeck.schema.types import Physical, ScalarType
+from tarnbeck.schema.types import Physical
 from tarnbeck.testing import laws, run
 from tarnbeck.window.window import Window
 
@@ -111,7 +111,7 @@ class Forgetful(ExactSum):
 
 @dataclass(frozen=True)
 class ForgetfulSum(tb.sum):
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
         return (Forgetful(Physical.INT),)
 
 
@@ -125,7 +125,7 @@ class Careless(Edge):
 
 @dataclass(frozen=True)
 class CarelessLast(tb.last):
-    def states(self, argument: ScalarType | None) -> tuple[State, ...]:
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
         return (Careless(Physical.INT, first=False),)
 
 

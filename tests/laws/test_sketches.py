@@ -86,7 +86,7 @@ def test_every_event_has_the_same_chance_to_be_sampled() -> None:
     state, streams = Sample(Physical.INT, 20), 1_000
     chosen: collections.Counter[int] = collections.Counter()
     for stream in range(streams):
-        packed = [state.prepare(Event(n, (n, 0, stream * 200 + n, 0)))[0] for n in range(200)]
+        packed = [state.prepare(Event((n,), (n, 0, stream * 200 + n, 0)))[0] for n in range(200)]
         kept = state.values(state.unite([one for one in packed if isinstance(one, bytes)]))
         assert len(kept) == 20
         chosen.update(kept)
@@ -98,7 +98,7 @@ def test_every_event_has_the_same_chance_to_be_sampled() -> None:
 
 def test_a_sample_is_the_same_however_the_events_came() -> None:
     state, rng = Sample(Physical.TEXT, 5), random.Random(1)
-    events = [state.prepare(Event(f"value-{n}", (n, n % 2, n, 0)))[0] for n in range(100)]
+    events = [state.prepare(Event((f"value-{n}",), (n, n % 2, n, 0)))[0] for n in range(100)]
     packed = [one for one in events if isinstance(one, bytes)]
     whole = state.unite(packed)
     for _ in range(20):
