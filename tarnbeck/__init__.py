@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from tarnbeck.algebra.aggregate import Mean as mean
     from tarnbeck.algebra.aggregate import Min as min
     from tarnbeck.algebra.aggregate import Sum as sum
+    from tarnbeck.algebra.bits import BitAnd as bit_and
+    from tarnbeck.algebra.bits import BitOr as bit_or
+    from tarnbeck.algebra.bits import BitXor as bit_xor
     from tarnbeck.algebra.members import All as all
     from tarnbeck.algebra.members import Any as any
     from tarnbeck.algebra.members import BottomK as bottom_k
+    from tarnbeck.algebra.members import Collect as collect
     from tarnbeck.algebra.members import Distinct as distinct
     from tarnbeck.algebra.members import First as first
     from tarnbeck.algebra.members import Frequent as frequent
@@ -25,8 +29,19 @@ if TYPE_CHECKING:
     from tarnbeck.algebra.members import TopK as top_k
     from tarnbeck.algebra.members import Uniques as uniques
     from tarnbeck.algebra.members import Values as values
+    from tarnbeck.algebra.relation import Correlation as correlation
+    from tarnbeck.algebra.relation import Covariance as covariance
+    from tarnbeck.algebra.relation import Intercept as intercept
+    from tarnbeck.algebra.relation import MaxBy as max_by
+    from tarnbeck.algebra.relation import MinBy as min_by
+    from tarnbeck.algebra.relation import Trend as trend
+    from tarnbeck.algebra.relation import WeightedMean as weighted_mean
+    from tarnbeck.algebra.statistics import GeometricMean as geometric_mean
+    from tarnbeck.algebra.statistics import Kurtosis as kurtosis
     from tarnbeck.algebra.statistics import Quantile as quantile
     from tarnbeck.algebra.statistics import Quantiles as quantiles
+    from tarnbeck.algebra.statistics import Rate as rate
+    from tarnbeck.algebra.statistics import Skewness as skewness
     from tarnbeck.algebra.statistics import Stddev as stddev
     from tarnbeck.algebra.statistics import Variance as variance
     from tarnbeck.algebra.tally import Histogram as histogram
@@ -47,33 +62,48 @@ __all__ = [
     "all_time",
     "any",
     "arrival",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
     "bottom_k",
+    "collect",
     "connect",
+    "correlation",
     "count",
+    "covariance",
     "distinct",
     "epoch",
     "first",
     "frequent",
+    "geometric_mean",
     "histogram",
+    "intercept",
     "json",
+    "kurtosis",
     "last",
     "max",
+    "max_by",
     "mean",
     "min",
+    "min_by",
     "mode",
     "quantile",
     "quantiles",
+    "rate",
     "rollup",
     "sample",
     "session",
+    "skewness",
     "sliding",
     "stddev",
     "sum",
     "top_k",
+    "trend",
     "tumbling",
     "uniques",
     "values",
     "variance",
+    "weighted_mean",
 ]
 
 _PLACES = {

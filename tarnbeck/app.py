@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from tarnbeck.algebra.aggregate import Aggregate
 from tarnbeck.algebra.registry import AGGREGATES
+from tarnbeck.algebra.relation import EVENT_TIME
 from tarnbeck.algebra.state import Extreme
 from tarnbeck.errors import DeclarationError, UsageError, unknown
 from tarnbeck.expression import Expression, check
@@ -295,6 +296,8 @@ def _outputs(
 def _measure(scope: _Scope, name: str, aggregate: Aggregate, states: dict[StateCall, int]) -> Measure:
     scope = _Scope(f"{scope.place}: '{name}'", scope.owner, scope.columns)
     columns = aggregate.columns
+    if EVENT_TIME in columns:
+        scope = _Scope(scope.place, scope.owner, {**scope.columns, EVENT_TIME: types.TIMESTAMP})
     if aggregate.where is not None:
         # What has no value is not seen: an aggregate with a condition is one of columns that are null elsewhere.
         condition = scope.expression(aggregate.where, expected=types.BOOL).sql

@@ -67,6 +67,34 @@ class Last(_End):
 
 
 @dataclass(frozen=True)
+class Collect(Aggregate):
+    """All values, in the order of their events; null when there are more than `most`."""
+
+    most: int = 1_000
+    name: ClassVar[str] = "collect"
+
+    def result(self, arguments: Arguments) -> Type:
+        self.bounded("most", self.most, 1, MOST)
+        return Array(needs(self, arguments))
+
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (self._kept(arguments),)
+
+    def _kept(self, arguments: Arguments) -> Edges:
+        # One more than may be told, which tells that there are more.
+        return Edges(needs(self, arguments).physical, True, self.most + 1)
+
+    def finish(self, arguments: Arguments) -> Finish:
+        values, read = self._kept(arguments).values, reader(needs(self, arguments))
+
+        def collected(states: tuple[tuple[Raw, ...], ...]) -> list[Value] | None:
+            found = [] if states[0][0] is None else values(states[0][0])  # type: ignore[arg-type]
+            return None if len(found) > self.most else [read(value) for value in found]
+
+        return collected
+
+
+@dataclass(frozen=True)
 class Distinct(Aggregate):
     """How many different values there are, exactly; null when there are more than `most`: then use `uniques`."""
 

@@ -90,6 +90,28 @@ class Packed(State):
         return pa.array(found, pa.binary())
 
 
+@dataclass(frozen=True)
+class PackedRows(Packed):
+    """A packed state of several arguments: an event counts when it has all of them."""
+
+    others: tuple[Physical, ...]
+
+    def gather(self, arguments: Sequence[str]) -> str:
+        there = " AND ".join(f"{argument} IS NOT NULL" for argument in arguments)
+        return f"list({struct(arguments)}) FILTER (WHERE {there})"
+
+    def gathered(self, event: Event) -> Any:
+        return {f"e{i}": value for i, value in enumerate(event.values)}
+
+    @property
+    def gathered_type(self) -> pa.DataType:
+        assert self.argument is not None  # noqa: S101 (a declaration always binds an argument)
+        return pa.struct([(f"e{i}", ARROW[form]) for i, form in enumerate((self.argument, *self.others))])
+
+    def prepare(self, event: Event) -> tuple[Raw, ...]:
+        return (None,) if None in event.values else super().prepare(event)
+
+
 def plain(values: pa.Array) -> list[Any]:
     """An Arrow array of raw values as Python values."""
     found: list[Any] = values.to_pylist()

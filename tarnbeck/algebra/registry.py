@@ -4,35 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tarnbeck.algebra.aggregate import Aggregate, Count, Max, Mean, Min, Sum
-from tarnbeck.algebra.members import All, Any, BottomK, Distinct, First, Frequent, Last, Sample, TopK, Uniques, Values
-from tarnbeck.algebra.statistics import Quantile, Quantiles, Stddev, Variance
-from tarnbeck.algebra.tally import Histogram, Mode
+from tarnbeck.algebra import aggregate, bits, members, relation, statistics, tally
+from tarnbeck.algebra.aggregate import Aggregate
 
 AGGREGATES: Mapping[str, type[Aggregate]] = {
-    aggregate.name: aggregate
-    for aggregate in (
-        Count,
-        Sum,
-        Mean,
-        Min,
-        Max,
-        First,
-        Last,
-        Variance,
-        Stddev,
-        Quantile,
-        Quantiles,
-        Distinct,
-        Values,
-        Mode,
-        Histogram,
-        Any,
-        All,
-        Uniques,
-        TopK,
-        BottomK,
-        Frequent,
-        Sample,
+    each.name: each
+    for each in (
+        aggregate.Count,
+        aggregate.Sum,
+        aggregate.Mean,
+        aggregate.Min,
+        aggregate.Max,
+        members.First,
+        members.Last,
+        relation.MinBy,
+        relation.MaxBy,
+        statistics.Variance,
+        statistics.Stddev,
+        statistics.Skewness,
+        statistics.Kurtosis,
+        relation.WeightedMean,
+        statistics.GeometricMean,
+        statistics.Rate,
+        relation.Covariance,
+        relation.Correlation,
+        relation.Trend,
+        relation.Intercept,
+        statistics.Quantile,
+        statistics.Quantiles,
+        members.Distinct,
+        members.Values,
+        members.Collect,
+        tally.Mode,
+        tally.Histogram,
+        members.Any,
+        members.All,
+        bits.BitAnd,
+        bits.BitOr,
+        bits.BitXor,
+        members.Uniques,
+        members.TopK,
+        members.BottomK,
+        members.Frequent,
+        members.Sample,
     )
 }

@@ -222,19 +222,57 @@ class Edge(State):
         return a if (a[:4] <= b[:4]) == self.first else b
 
     def aggregate(self, arguments: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        return self._edge([*ORDER, *arguments], dialect)
+        return (_outermost([*ORDER, *arguments], arguments, dialect, least=self.first),)
 
     def regroup(self, fields: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        return self._edge(fields, dialect)
-
-    def _edge(self, columns: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        # The place is unique, so the value behind it in the struct never decides the comparison.
-        if dialect == "spark":
-            struct = "named_struct(" + ", ".join(f"'e{i}', {column}" for i, column in enumerate(columns)) + ")"
-        else:
-            struct = "struct_pack(" + ", ".join(f"e{i} := {column}" for i, column in enumerate(columns)) + ")"
-        return (f"{'min' if self.first else 'max'}({struct}) FILTER (WHERE {columns[-1]} IS NOT NULL)",)
+        return (_outermost(fields, fields[:1], dialect, least=self.first),)
 
     def unpack(self, results: Sequence[str], dialect: Dialect, *, regrouped: bool) -> Sequence[str]:
         places = [f"CAST({results[0]}.e{i} AS BIGINT)" for i in range(len(ORDER))]
         return (*places, f"{results[0]}.e{len(ORDER)}")
+
+
+def _outermost(columns: Sequence[str], needed: Sequence[str], dialect: Dialect, *, least: bool) -> str:
+    """The first or last row of these columns in their order, of those that have the needed ones.
+
+    A place in time among the columns is unique, so a value behind it never decides the comparison.
+    """
+    if dialect == "spark":
+        struct = "named_struct(" + ", ".join(f"'e{i}', {column}" for i, column in enumerate(columns)) + ")"
+    else:
+        struct = "struct_pack(" + ", ".join(f"e{i} := {column}" for i, column in enumerate(columns)) + ")"
+    there = " AND ".join(f"{column} IS NOT NULL" for column in needed)
+    return f"{'min' if least else 'max'}({struct}) FILTER (WHERE {there})"
+
+
+@dataclass(frozen=True)
+class Ruled(State):
+    """The value of the event that is least or greatest by another: of several, the earliest or the latest."""
+
+    by: Physical
+    least: bool
+
+    @property
+    def fields(self) -> tuple[Physical, ...]:
+        assert self.argument is not None  # noqa: S101 (a declaration always binds an argument)
+        return (self.by, *(Physical.INT,) * len(ORDER), self.argument)
+
+    def prepare(self, event: Event) -> tuple[Raw, ...]:
+        value, by = event.values
+        return (None,) * 6 if value is None or by is None else (by, *event.order, value)
+
+    def merge(self, a: tuple[Raw, ...], b: tuple[Raw, ...]) -> tuple[Raw, ...]:
+        if a[0] is None or b[0] is None:
+            return b if a[0] is None else a
+        return a if (a[:5] <= b[:5]) == self.least else b
+
+    def aggregate(self, arguments: Sequence[str], dialect: Dialect) -> Sequence[str]:
+        value, by = arguments
+        return (_outermost([by, *ORDER, value], arguments, dialect, least=self.least),)
+
+    def regroup(self, fields: Sequence[str], dialect: Dialect) -> Sequence[str]:
+        return (_outermost(fields, fields[:1], dialect, least=self.least),)
+
+    def unpack(self, results: Sequence[str], dialect: Dialect, *, regrouped: bool) -> Sequence[str]:
+        places = [f"CAST({results[0]}.e{i} AS BIGINT)" for i in range(1, len(ORDER) + 1)]
+        return (f"{results[0]}.e0", *places, f"{results[0]}.e{len(ORDER) + 1}")

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tarnbeck.algebra.aggregate import Aggregate, Arguments, Finish, numeric, unit
-from tarnbeck.algebra.moments import Spread
+from tarnbeck.algebra.aggregate import Aggregate, Arguments, Finish, numeric, sum_state, unit
+from tarnbeck.algebra.moments import Logarithms, Powers, Spread
 from tarnbeck.algebra.sketch import Kll
-from tarnbeck.algebra.state import Raw, State
+from tarnbeck.algebra.state import Edge, Raw, State
 from tarnbeck.errors import DeclarationError
 from tarnbeck.schema import types
 from tarnbeck.schema.types import Array, ScalarType, Type
+from tarnbeck.window.duration import SECOND
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,113 @@ class Stddev(Variance):
             return None if found is None else math.sqrt(found)
 
         return deviation
+
+
+@dataclass(frozen=True)
+class Skewness(Aggregate):
+    """How far the values lean to one side: 0 when they are symmetric, above it with a long tail of great values.
+
+    Of a whole population; null when the values don't vary.
+    """
+
+    name: ClassVar[str] = "skewness"
+
+    def result(self, arguments: Arguments) -> ScalarType:
+        numeric(self, arguments)
+        return types.DOUBLE
+
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (Powers(numeric(self, arguments).physical),)
+
+    def finish(self, arguments: Arguments) -> Finish:
+        state = Powers(numeric(self, arguments).physical)
+
+        def shape(states: tuple[tuple[Raw, ...], ...]) -> float | None:
+            if states[0][0] is None:
+                return None
+            n, _, *powers = state.read(states[0][0])  # type: ignore[arg-type]
+            found = self.shape(*(power / n for power in powers)) if powers[0] > 0 else math.nan
+            return found if math.isfinite(found) else None
+
+        return shape
+
+    def shape(self, second: float, third: float, fourth: float) -> float:
+        """The finished value from the mean powers of the distances."""
+        return third / second / math.sqrt(second)
+
+
+@dataclass(frozen=True)
+class Kurtosis(Skewness):
+    """How heavy the tails of the values are, beyond those of a normal distribution, which has 0."""
+
+    name: ClassVar[str] = "kurtosis"
+
+    def shape(self, second: float, third: float, fourth: float) -> float:
+        return fourth / second / second - 3
+
+
+@dataclass(frozen=True)
+class GeometricMean(Aggregate):
+    """The mean of growth factors: the n-th root of the product, by way of logarithms, so that nothing overflows.
+
+    0 when a value is 0, null when one is below.
+    """
+
+    name: ClassVar[str] = "geometric_mean"
+
+    def result(self, arguments: Arguments) -> ScalarType:
+        numeric(self, arguments)
+        return types.DOUBLE
+
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (Logarithms(numeric(self, arguments).physical),)
+
+    def finish(self, arguments: Arguments) -> Finish:
+        state, scale = Logarithms(numeric(self, arguments).physical), math.log(unit(arguments[0]))
+
+        def mean(states: tuple[tuple[Raw, ...], ...]) -> float | None:
+            if states[0][0] is None:
+                return None
+            positive, zeros, negative, total, _ = state.read(states[0][0])  # type: ignore[arg-type]
+            if negative:
+                return None
+            return 0.0 if zeros else math.exp(total / positive - scale)
+
+        return mean
+
+
+@dataclass(frozen=True)
+class Rate(Aggregate):
+    """Events per second from the first to the last of them, or how much of `column` came per second after the first.
+
+    Null when all have the same time.
+    """
+
+    column: str | None = None
+    name: ClassVar[str] = "rate"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ("1" if self.column is None else self.column,)
+
+    def result(self, arguments: Arguments) -> ScalarType:
+        numeric(self, arguments)
+        return types.DOUBLE
+
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        number = numeric(self, arguments)
+        return (sum_state(number), Edge(number.physical, first=True), Edge(number.physical, first=False))
+
+    def finish(self, arguments: Arguments) -> Finish:
+        scale = unit(arguments[0])
+
+        def rate(states: tuple[tuple[Raw, ...], ...]) -> float | None:
+            total, first, last = states[0][0], states[1], states[2]
+            if total is None or first[0] == last[0]:
+                return None
+            return (total - first[-1]) * SECOND / ((last[0] - first[0]) * scale)  # type: ignore[operator]
+
+        return rate
 
 
 def _share(aggregate: Aggregate, share: Any) -> float:

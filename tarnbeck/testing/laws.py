@@ -46,7 +46,8 @@ def check(
 ) -> None:
     """Raises an AssertionError with the smallest counter-example when the aggregate breaks a law.
 
-    The aggregate is taken over a column named `value` of this type; null is among its values.
+    The aggregate is taken over a column named `value` of this type, and one named `other` of the same type for those
+    that take two; null is among their values.
     """
     view = _view(aggregate, column_type, window or tumbling("1 minute"))
 
@@ -69,20 +70,22 @@ def check(
 
 def _view(aggregate: Aggregate, column_type: str, window: Window) -> View:
     app = App("laws")
-    stream = app.stream("events", f"time timestamp, key string, value {column_type}", time="time")
+    stream = app.stream("events", f"time timestamp, key string, value {column_type}, other {column_type}", time="time")
     return app.view("law", stream, by="key", window=window, select={"result": aggregate})
 
 
 @st.composite
 def _events(draw: st.DrawFn, column_type: str) -> list[Row]:
     moments = st.integers(-120_000_000, 120_000_000).map(lambda us: UNIX + datetime.timedelta(microseconds=us))
-    row = st.tuples(moments, st.sampled_from(["a", "b", None]), st.none() | VALUES[column_type], st.integers(0, 1))
+    value = st.none() | VALUES[column_type]
+    row = st.tuples(moments, st.sampled_from(["a", "b", None]), value, value, st.integers(0, 1))
     offsets = [0, 0]
     events = []
-    for time, key, value, partition in draw(st.lists(row, max_size=20)):
+    for time, key, first, second, partition in draw(st.lists(row, max_size=20)):
         place = {"_partition": partition, "_offset": offsets[partition], "_index": 0}
         offsets[partition] += 1
-        events.append({**place, "_received": time, "_time": time, "time": time, "key": key, "value": value})
+        seen = {"time": time, "key": key, "value": first, "other": second}
+        events.append({**place, "_received": time, "_time": time, **seen})
     return events
 
 

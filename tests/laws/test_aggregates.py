@@ -30,6 +30,15 @@ OF_NUMBERS = [
     tb.quantile("value", 0.9),
     tb.quantiles("value", [0.0, 0.5, 1.0], size=8),
     tb.histogram("value", [-1e6, -1, 0, 2.5, 1e6]),
+    tb.skewness("value"),
+    tb.kurtosis("value"),
+    tb.geometric_mean("value"),
+    tb.rate("value"),
+    tb.weighted_mean("value", "other"),
+    tb.covariance("value", "other"),
+    tb.correlation("value", "other"),
+    tb.trend("value"),
+    tb.intercept("value", "other"),
 ]
 OF_ANYTHING = [
     tb.count("value"),
@@ -52,9 +61,15 @@ OF_ANYTHING = [
     tb.mode("value", most=2),
     tb.any("value is null"),
     tb.all("value is null"),
+    tb.rate(where="value is not null"),
+    tb.min_by("value", "other"),
+    tb.max_by("value", "other"),
+    tb.collect("value", most=2),
 ]
+OF_WHOLE_NUMBERS = [tb.bit_and("value"), tb.bit_or("value"), tb.bit_xor("value")]
 CASES = [
     *((aggregate, name) for aggregate in OF_NUMBERS for name in NUMBERS),
+    *((aggregate, name) for aggregate in OF_WHOLE_NUMBERS for name in ("int", "bigint")),
     *((aggregate, name) for aggregate in OF_ANYTHING for name in laws.VALUES),
 ]
 

@@ -92,6 +92,33 @@ def application() -> tb.App:
         window=tb.rollup("minute", "day"),
         select={c: tb.stddev(c) for c in ("i", "l", "d", "small", "wide")},
     )
+    numbers = ("i", "l", "d", "small", "wide")
+    app.view(
+        "ruled",
+        events,
+        by="flag",
+        window=tb.rollup("hour", "day"),
+        select={
+            **{f"min_by_{c}": tb.min_by("text", c) for c in kept},
+            **{f"max_by_{c}": tb.max_by(c, "d") for c in kept},
+            **{f"rate_{c}": tb.rate(c) for c in numbers},
+            **{f"{bits.name}_{c}": bits(c) for bits in (tb.bit_and, tb.bit_or, tb.bit_xor) for c in ("i", "l")},
+        },
+    )
+    app.view(
+        "related",
+        events,
+        by="flag",
+        window=tb.rollup("hour", "day"),
+        select={
+            **{f"shape_{c}": tb.kurtosis(c) for c in numbers},
+            **{f"growth_{c}": tb.geometric_mean(c) for c in numbers},
+            **{f"weighted_{c}": tb.weighted_mean(c, "small") for c in numbers},
+            **{f"related_{c}": tb.correlation(c, "d") for c in numbers},
+            **{f"trend_{c}": tb.trend(c, where="i > 0") for c in numbers},
+            **{f"collected_{c}": tb.collect(c, 5) for c in kept},
+        },
+    )
     app.view("timely", events, by="flag", where="i > 0", late="drop after 2 hours", select={"n": tb.count()})
     app.view("slid", events, window=tb.sliding("10 minutes", every="4 minutes"), select={"n": tb.count()})
     app.view("sessions", events, by={"who": "i % 100"}, window=tb.session("5 minutes"), select={"n": tb.count()})
