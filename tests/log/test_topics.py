@@ -67,6 +67,11 @@ def test_a_topic_that_was_made_again_has_another_id(broker: Broker, topic_name: 
     first = topics.ensure(broker.settings, stream(topic_name))
     client = AdminClient(broker.settings.client())
     client.delete_topics([topic_name])[topic_name].result()
+    # The controller answers before the broker that is asked next has heard of it.
+    deadline = time.monotonic() + 30
+    while topics.describe(broker.settings, [topic_name]):
+        assert time.monotonic() < deadline
+        client.poll(0.02)
     assert topics.ensure(broker.settings, stream(topic_name)).id != first.id
 
 
