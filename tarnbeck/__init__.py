@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tarnbeck.algebra.bits import BitAnd as bit_and
     from tarnbeck.algebra.bits import BitOr as bit_or
     from tarnbeck.algebra.bits import BitXor as bit_xor
+    from tarnbeck.algebra.lookup import Frequency as frequency
+    from tarnbeck.algebra.lookup import Seen as seen
     from tarnbeck.algebra.members import All as all
     from tarnbeck.algebra.members import Any as any
     from tarnbeck.algebra.members import BottomK as bottom_k
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from tarnbeck.algebra.members import First as first
     from tarnbeck.algebra.members import Frequent as frequent
     from tarnbeck.algebra.members import Last as last
-    from tarnbeck.algebra.members import Sample as sample
     from tarnbeck.algebra.members import TopK as top_k
     from tarnbeck.algebra.members import Uniques as uniques
     from tarnbeck.algebra.members import Values as values
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
     from tarnbeck.algebra.relation import MinBy as min_by
     from tarnbeck.algebra.relation import Trend as trend
     from tarnbeck.algebra.relation import WeightedMean as weighted_mean
+    from tarnbeck.algebra.samples import Sample as sample
+    from tarnbeck.algebra.samples import SampleEvents as sample_events
+    from tarnbeck.algebra.sets import Difference as difference
+    from tarnbeck.algebra.sets import Intersection as intersection
+    from tarnbeck.algebra.sets import Members as members
+    from tarnbeck.algebra.sets import Union as union
     from tarnbeck.algebra.statistics import GeometricMean as geometric_mean
     from tarnbeck.algebra.statistics import Kurtosis as kurtosis
     from tarnbeck.algebra.statistics import Quantile as quantile
@@ -71,19 +78,23 @@ __all__ = [
     "correlation",
     "count",
     "covariance",
+    "difference",
     "distinct",
     "epoch",
     "first",
+    "frequency",
     "frequent",
     "geometric_mean",
     "histogram",
     "intercept",
+    "intersection",
     "json",
     "kurtosis",
     "last",
     "max",
     "max_by",
     "mean",
+    "members",
     "min",
     "min_by",
     "mode",
@@ -92,6 +103,8 @@ __all__ = [
     "rate",
     "rollup",
     "sample",
+    "sample_events",
+    "seen",
     "session",
     "skewness",
     "sliding",
@@ -100,6 +113,7 @@ __all__ = [
     "top_k",
     "trend",
     "tumbling",
+    "union",
     "uniques",
     "values",
     "variance",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from tarnbeck.algebra.aggregate import Aggregate
 from tarnbeck.algebra.registry import AGGREGATES
 from tarnbeck.algebra.relation import EVENT_TIME
+from tarnbeck.algebra.sets import Combination, Members
 from tarnbeck.algebra.state import Extreme
 from tarnbeck.errors import DeclarationError, UsageError, unknown
 from tarnbeck.expression import Expression, check
@@ -282,7 +283,9 @@ def _outputs(
         _column_name(scope.place, name)
         if name in keys:
             raise DeclarationError(f"{scope.place}: '{name}' is a key and an output\n  rename one of them")
-        if isinstance(output, Aggregate):
+        if isinstance(output, Combination):
+            outputs.append(_combination(scope, name, output, outputs))
+        elif isinstance(output, Aggregate):
             outputs.append(_measure(scope, name, output, states))
         elif isinstance(output, str):
             known = _Scope(f"{scope.place}: '{name}'", "select, before it,", {o.name: o.type for o in outputs})
@@ -295,6 +298,7 @@ def _outputs(
 
 def _measure(scope: _Scope, name: str, aggregate: Aggregate, states: dict[StateCall, int]) -> Measure:
     scope = _Scope(f"{scope.place}: '{name}'", scope.owner, scope.columns)
+    aggregate = aggregate.over(scope.columns)
     columns = aggregate.columns
     if EVENT_TIME in columns:
         scope = _Scope(scope.place, scope.owner, {**scope.columns, EVENT_TIME: types.TIMESTAMP})
@@ -314,11 +318,25 @@ def _measure(scope: _Scope, name: str, aggregate: Aggregate, states: dict[StateC
     return Measure(name, aggregate, arguments, result, places)
 
 
+def _combination(scope: _Scope, name: str, wanted: Combination, before: Sequence[Measure | Derived]) -> Measure:
+    """A set made of two that are outputs before it, whose states it shares."""
+    place = f"{scope.place}: '{name}': {wanted}"
+    if wanted.where is not None:
+        raise DeclarationError(f"{place}: it takes no where\n  give it to the sets that it is made of")
+    known = {o.name: o for o in before if isinstance(o, Measure) and isinstance(o.aggregate, Members)}
+    places: tuple[int, ...] = ()
+    for each in (wanted.left, wanted.right):
+        if each not in known:
+            raise DeclarationError(unknown(place, "set", each, known, "select, before it, as tb.members(…),"))
+        places += known[each].states
+    return Measure(name, wanted, (), wanted.result(()), places)
+
+
 def _aggregate_of(name: str, *given: str | dict[str, Any] | None) -> Aggregate:
     """The aggregate of a definition: its name, its columns, and its options, if it has any."""
-    columns = [column for column in given if not isinstance(column, dict)]
+    columns = [column for column in given if isinstance(column, str)]
     options = given[-1] if given and isinstance(given[-1], dict) else {}
-    return AGGREGATES[name](*columns, **options)
+    return AGGREGATES[name].again(columns, options)
 
 
 def _window_of(definition: Definition) -> Window:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime
 import decimal
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from tarnbeck.algebra.state import Count as CountState
 from tarnbeck.algebra.state import ExactSum, Extreme, Raw, RealSum, State
@@ -98,6 +98,15 @@ class Aggregate(ABC):
         given = {f.name: (getattr(self, f.name), f.default) for f in fields(self) if f.name not in columns}
         return {name: value for name, (value, default) in given.items() if value != default}
 
+    @classmethod
+    def again(cls, columns: Sequence[str], options: Mapping[str, Any]) -> Self:
+        """What has these columns and options: the way back from a definition."""
+        return cls(*columns, **options)
+
+    def over(self, columns: Mapping[str, Type]) -> Aggregate:
+        """What is meant by it over a stream of these columns."""
+        return self
+
     @abstractmethod
     def result(self, arguments: Arguments) -> Type:
         """The type of the finished value."""
@@ -112,6 +121,22 @@ class Aggregate(ABC):
     def plain(self, arguments: Arguments) -> int | None:
         """The field of the first state that is the finished value just as it is, if there is one."""
         return None
+
+    def bounds(self, arguments: Arguments) -> Finish | None:
+        """A function from the merged states to the least and the greatest value that may be right; None if exact."""
+        return None
+
+    def bounds_type(self, arguments: Arguments) -> Type:
+        """The type of each of the two bounds."""
+        return self.result(arguments)
+
+    def question(self, arguments: Arguments) -> ScalarType | None:
+        """The type of what it can be asked about when the view is read; None if there is nothing to ask."""
+        return None
+
+    def asked(self, raw: Raw) -> Aggregate:
+        """The same states, finished to answer about this raw value of the type of `question`."""
+        return self
 
     def refuse(self, arguments: Arguments, expected: str) -> DeclarationError:
         found = ", ".join(map(str, arguments)) or "none"

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from tarnbeck.algebra.packed import Packed, placed, placed_type, plain, read, struct, tuples, write
-from tarnbeck.algebra.state import ORDER, Event
+from tarnbeck.algebra.packed import ARROW, Packed, PackedRows, placed, placed_type, plain, read, struct, tuples, write
+from tarnbeck.algebra.state import ORDER, Event, Raw
 from tarnbeck.schema.types import Physical
 
 MOST = 100_000
@@ -129,6 +129,9 @@ class Distinct(Packed):
         return found, bool(more)
 
 
+_HASHED = "md5_number_lower(" + " || ':' || ".join(f"CAST({name} AS VARCHAR)" for name in ORDER[1:]) + ")"
+
+
 @dataclass(frozen=True)
 class Sample(Packed):
     """`most` events chosen fairly: those whose identities have the lowest hashes, whatever the order they came in."""
@@ -137,8 +140,7 @@ class Sample(Packed):
 
     def gather(self, arguments: Sequence[str]) -> str:
         (argument,) = arguments
-        identity = " || ':' || ".join(f"CAST({name} AS VARCHAR)" for name in ORDER[1:])
-        row = struct([f"md5_number_lower({identity})", *ORDER, argument])
+        row = struct([_HASHED, *ORDER, argument])
         return f"min({row}, {self.most}) FILTER (WHERE {argument} IS NOT NULL)"
 
     def gathered(self, event: Event) -> Any:
@@ -164,6 +166,47 @@ class Sample(Packed):
         """The sampled values, from the earliest event to the latest."""
         rows = sorted(_rows(packed, self.argument), key=lambda row: tuple(row[1:5]))
         return [row[-1] for row in rows]
+
+
+@dataclass(frozen=True)
+class SampledRows(PackedRows):
+    """As Sample, but whole rows of arguments, of which any but the first, which marks the event, may be null."""
+
+    most: int
+
+    def gather(self, arguments: Sequence[str]) -> str:
+        row = struct([_HASHED, *ORDER, *arguments])
+        return f"min({row}, {self.most}) FILTER (WHERE {arguments[0]} IS NOT NULL)"
+
+    def gathered(self, event: Event) -> Any:
+        return {f"e{i}": value for i, value in enumerate((_hash(event.order[1:]), *event.order, *event.values))}
+
+    @property
+    def gathered_type(self) -> pa.DataType:
+        assert self.argument is not None  # noqa: S101 (a declaration always binds an argument)
+        forms = [pa.uint64(), *(pa.int64(),) * len(ORDER), *(ARROW[form] for form in (self.argument, *self.others))]
+        return pa.struct([(f"e{i}", form) for i, form in enumerate(forms)])
+
+    def prepare(self, event: Event) -> tuple[Raw, ...]:
+        return Packed.prepare(self, event)
+
+    def pack(self, values: pa.Array) -> bytes:
+        return self._write(tuples(values))
+
+    def unite(self, states: Sequence[bytes]) -> bytes:
+        return self._write([row for state in states for row in read(state)])
+
+    def _write(self, rows: Sequence[Sequence[Any]]) -> bytes:
+        return write(heapq.nsmallest(self.most, rows, key=lambda row: tuple(row[:5])))
+
+    def rows(self, packed: bytes) -> list[list[Any]]:
+        """The rows without the mark, from the earliest event to the latest."""
+        found = sorted(read(packed), key=lambda row: tuple(row[1:5]))
+        return [[_raw(value, form) for value, form in zip(row[6:], self.others, strict=True)] for row in found]
+
+
+def _raw(value: Any, form: Physical) -> Any:
+    return value.encode("latin-1") if form is Physical.BLOB and value is not None else value
 
 
 def _hash(identity: Sequence[int]) -> int:

@@ -9,7 +9,6 @@ from typing import ClassVar
 from tarnbeck.algebra.aggregate import PLAIN, Aggregate, Arguments, Finish, Value, needs, reader
 from tarnbeck.algebra.kept import MOST, Edges, Ranked
 from tarnbeck.algebra.kept import Distinct as DistinctState
-from tarnbeck.algebra.kept import Sample as SampleState
 from tarnbeck.algebra.sketch import Frequent as FrequentState
 from tarnbeck.algebra.sketch import Hll
 from tarnbeck.algebra.state import Edge, Extreme, Raw, State
@@ -43,10 +42,10 @@ class _End(Aggregate):
         (state,) = self.states(arguments)
         if not isinstance(state, Edges):
             return lambda states: read(states[0][-1])
-        return _listed(state.values, read)
+        return listed(state.values, read)
 
 
-def _listed(values: Callable[[bytes], list[Raw]], read: Callable[[Raw], Value]) -> Finish:
+def listed(values: Callable[[bytes], list[Raw]], read: Callable[[Raw], Value]) -> Finish:
     return lambda states: None if states[0][0] is None else [read(value) for value in values(states[0][0])]  # type: ignore[arg-type]
 
 
@@ -200,6 +199,17 @@ class Uniques(Aggregate):
         state = Hll(needs(self, arguments).physical, self.precision)
         return lambda states: 0 if states[0][0] is None else round(state.estimate(states[0][0])[0])  # type: ignore[arg-type]
 
+    def bounds(self, arguments: Arguments) -> Finish:
+        state = Hll(needs(self, arguments).physical, self.precision)
+
+        def around(states: tuple[tuple[Raw, ...], ...]) -> tuple[int, int]:
+            if states[0][0] is None:
+                return 0, 0
+            _, least, most = state.estimate(states[0][0])  # type: ignore[arg-type]
+            return round(least), round(most)
+
+        return around
+
 
 @dataclass(frozen=True)
 class _Ranking(Aggregate):
@@ -215,7 +225,7 @@ class _Ranking(Aggregate):
 
     def finish(self, arguments: Arguments) -> Finish:
         state = Ranked(needs(self, arguments).physical, self.greatest, self.k)
-        return _listed(state.values, reader(needs(self, arguments)))
+        return listed(state.values, reader(needs(self, arguments)))
 
 
 @dataclass(frozen=True)
@@ -266,6 +276,20 @@ class Frequent(Aggregate):
 
         return frequent
 
+    def bounds_type(self, arguments: Arguments) -> Type:
+        return Array(types.LONG)
+
+    def bounds(self, arguments: Arguments) -> Finish:
+        state = FrequentState(needs(self, arguments).physical, self.size)
+
+        def around(states: tuple[tuple[Raw, ...], ...]) -> tuple[list[int] | None, list[int] | None]:
+            if states[0][0] is None:
+                return None, None
+            items = state.items(states[0][0])[: self.k]  # type: ignore[arg-type]
+            return [item[2] for item in items], [item[3] for item in items]
+
+        return around
+
 
 _FROM_TEXT: dict[Physical, Callable[[str], Raw]] = {
     Physical.INT: int,
@@ -274,25 +298,3 @@ _FROM_TEXT: dict[Physical, Callable[[str], Raw]] = {
     Physical.TEXT: str,
     Physical.BLOB: lambda text: text.encode("latin-1"),
 }
-
-
-@dataclass(frozen=True)
-class Sample(Aggregate):
-    """A uniform sample of k values, in the order of their events: every value had the same chance to be in it.
-
-    Which are chosen depends on the events alone, so every layer and every recount choose the same.
-    """
-
-    k: int = 10
-    name: ClassVar[str] = "sample"
-
-    def result(self, arguments: Arguments) -> Type:
-        self.bounded("k", self.k, 1, MOST)
-        return Array(needs(self, arguments))
-
-    def states(self, arguments: Arguments) -> tuple[State, ...]:
-        return (SampleState(needs(self, arguments).physical, self.k),)
-
-    def finish(self, arguments: Arguments) -> Finish:
-        state = SampleState(needs(self, arguments).physical, self.k)
-        return _listed(state.values, reader(needs(self, arguments)))

@@ -115,7 +115,7 @@ class PackedRows(Packed):
 def plain(values: pa.Array) -> list[Any]:
     """An Arrow array of raw values as Python values."""
     found: list[Any] = values.to_pylist()
-    return [int(value) for value in found] if pa.types.is_decimal(values.type) else found
+    return [value if value is None else int(value) for value in found] if pa.types.is_decimal(values.type) else found
 
 
 def struct(columns: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tarnbeck.algebra import aggregate, bits, members, relation, statistics, tally
+from tarnbeck.algebra import aggregate, bits, lookup, members, relation, samples, sets, statistics, tally
 from tarnbeck.algebra.aggregate import Aggregate
 
 AGGREGATES: Mapping[str, type[Aggregate]] = {
@@ -43,9 +43,16 @@ AGGREGATES: Mapping[str, type[Aggregate]] = {
         bits.BitOr,
         bits.BitXor,
         members.Uniques,
+        sets.Members,
+        sets.Union,
+        sets.Intersection,
+        sets.Difference,
+        lookup.Frequency,
+        lookup.Seen,
         members.TopK,
         members.BottomK,
         members.Frequent,
-        members.Sample,
+        samples.Sample,
+        samples.SampleEvents,
     )
 }

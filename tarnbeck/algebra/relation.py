@@ -74,6 +74,9 @@ class Weighted(PackedRows):
         if a[0] is None or b[0] is None or self.exact:
             return a == b
         one, other = read(a[0]), read(b[0])  # type: ignore[arg-type]
+        if not all(map(math.isfinite, (*one, *other))):
+            # Beyond what a double holds, the order of adding decides between a huge number and infinity.
+            return True
         far = [RELATIVE * max(x, y) for x, y in zip(one[2:], other[2:], strict=True)] * 2
         return all(abs(x - y) <= most for x, y, most in zip(one, other, far, strict=True))
 
@@ -82,8 +85,8 @@ class Weighted(PackedRows):
         products, weights = [value * weight for value, weight in rows], [weight for _, weight in rows]
         if self.exact:
             return write([sum(products), sum(weights)])
-        sizes = math.fsum(map(abs, products)), math.fsum(map(abs, weights))
-        return write([math.fsum(products), float(sum(weights)), *sizes])
+        sums = products, weights, [abs(product) for product in products], [abs(weight) for weight in weights]
+        return write([sum(map(float, each)) for each in sums])
 
     def unite(self, states: Sequence[bytes]) -> bytes:
         return write([sum(parts) for parts in zip(*(read(state) for state in states), strict=True)])
@@ -113,7 +116,7 @@ class WeightedMean(Aggregate):
             if states[0][0] is None:
                 return None
             products, weights, *_ = read(states[0][0])  # type: ignore[arg-type]
-            return products / (weights * scale) if weights else None
+            return products / (weights * scale) if weights and math.isfinite(products) else None
 
         return mean
 

@@ -46,7 +46,7 @@ class Hll(Sketch):
     def pack(self, values: pa.Array) -> bytes:
         sketch = ds.hll_sketch(self.precision, ds.tgt_hll_type.HLL_8)
         update = sketch.update
-        for value in _hashable(values, self.argument):
+        for value in hashable(values, self.argument):
             update(value)
         return bytes(sketch.serialize_compact())
 
@@ -76,7 +76,7 @@ EMPTY = "tarnbeck: the empty text"
 """What stands for a text without characters, which the sketch would leave out."""
 
 
-def _hashable(values: pa.Array, physical: Physical | None) -> list[Any]:
+def hashable(values: pa.Array, physical: Physical | None) -> list[Any]:
     """What a sketch hashes: integers of 64 bits and doubles as such, everything else as text."""
     found = plain(values)
     if physical is Physical.WIDE:

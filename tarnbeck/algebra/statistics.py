@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from tarnbeck.algebra.aggregate import Aggregate, Arguments, Finish, numeric, sum_state, unit
@@ -201,6 +201,18 @@ class Quantile(Aggregate):
         quantiles = _quantiles((self.share,), self.states(arguments), unit(arguments[0]))
         return lambda states: None if (found := quantiles(states)) is None else found[0]
 
+    def bounds(self, arguments: Arguments) -> Finish:
+        around = _around((self.share,), self.states(arguments), unit(arguments[0]))
+        return lambda states: tuple(None if side is None else side[0] for side in around(states))
+
+    def question(self, arguments: Arguments) -> ScalarType:
+        return types.DOUBLE
+
+    def asked(self, raw: Raw) -> Aggregate:
+        found = replace(self, share=raw)  # type: ignore[arg-type]
+        _share(found, raw)
+        return found
+
 
 @dataclass(frozen=True)
 class Quantiles(Aggregate):
@@ -231,6 +243,9 @@ class Quantiles(Aggregate):
     def finish(self, arguments: Arguments) -> Finish:
         return _quantiles(self.shares, self.states(arguments), unit(arguments[0]))
 
+    def bounds(self, arguments: Arguments) -> Finish:
+        return _around(self.shares, self.states(arguments), unit(arguments[0]))
+
 
 def _quantiles(shares: Sequence[float], kept: tuple[State, ...], scale: int) -> Finish:
     (sketch,) = kept
@@ -244,3 +259,20 @@ def _quantiles(shares: Sequence[float], kept: tuple[State, ...], scale: int) -> 
         return [value / scale for value in found]
 
     return quantiles
+
+
+def _around(shares: Sequence[float], kept: tuple[State, ...], scale: int) -> Finish:
+    """The quantiles as far below and above as the error of the rank reaches."""
+    (sketch,) = kept
+    assert isinstance(sketch, Kll)  # noqa: S101 (both callers keep one)
+
+    def around(states: tuple[tuple[Raw, ...], ...]) -> tuple[list[float] | None, list[float] | None]:
+        if states[0][0] is None:
+            return None, None
+        found = sketch.read(states[0][0])  # type: ignore[arg-type]
+        error = found.normalized_rank_error(False)
+        low, high = ([min(1.0, max(0.0, share + way * error)) for share in shares] for way in (-1, 1))
+        least, most = (found.get_quantiles(each) for each in (low, high))
+        return [value / scale for value in least], [value / scale for value in most]
+
+    return around

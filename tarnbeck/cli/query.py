@@ -40,6 +40,11 @@ def query(
     top: Annotated[
         str | None, typer.Option("--top", metavar="COLUMN", help="The greatest of this column first; see --limit.")
     ] = None,
+    ask: Annotated[
+        list[str] | None,
+        typer.Option("--ask", metavar="OUTPUT=VALUE", help="What an output is asked about, such as p=0.99."),
+    ] = None,
+    bounds: Annotated[bool, typer.Option("--bounds", help="Also the bounds of every estimate.")] = False,
     json: Json = False,
     csv: Csv = False,
     folder: Folder = FOLDER,
@@ -68,6 +73,8 @@ def query(
             cumulative=cumulative,
             having=having,
             top=top,
+            ask=ask,
+            bounds=bounds,
         )
     if form is not None:
         show.data(render.answer(answer, form))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -78,6 +78,8 @@ class Client:
         cumulative: bool = False,
         having: str | None = None,
         top: str | None = None,
+        ask: Mapping[str, Any] | Sequence[str] | None = None,
+        bounds: bool = False,
         **named: Any,
     ) -> Answer:
         """The rows of a view, with the cut they cover: `query("ohlc", currency="EUR", last="1h")`.
@@ -89,9 +91,12 @@ class Client:
         takes all together; `every` puts windows together to longer ones. `fill` adds windows without events,
         `cumulative` adds up from window to window, `having` keeps the rows for which a condition is true, `top` puts
         the greatest of a column first.
+
+        `ask` names the value that an output is asked about, such as the share of a quantile; `bounds` adds columns
+        NAME_low and NAME_high to every estimate.
         """
         options = {"last": last, "since": since, "until": until, "per": per, "limit": limit, "wait": wait}
-        shape = read(by, every, cumulative=cumulative, fill=fill, having=having, top=top)
+        shape = read(by, every, cumulative=cumulative, fill=fill, having=having, top=top, ask=ask, bounds=bounds)
         return self._source.query(view, {**(keys or {}), **named}, options, shape)
 
     def sql(self, text: str, /, *, limit: int = LIMIT, wait: float | None = None) -> SqlAnswer:

@@ -97,6 +97,8 @@ _PATHS: Node = {
                 _parameter("cumulative", "true: each window with all before it.", type_="boolean"),
                 _parameter("having", "A condition over the columns of the answer, such as n > 3."),
                 _parameter("top", "The column whose greatest values come first; limit tells how many."),
+                _parameter("ask", "OUTPUT=VALUE: what an output is asked about; may be repeated."),
+                _parameter("bounds", "true: NAME_low and NAME_high of every estimate, too."),
             ],
         )
     },

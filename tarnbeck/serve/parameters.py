@@ -14,7 +14,7 @@ from tarnbeck.serve.answer import LIMIT, Question, key_names
 from tarnbeck.serve.moment import resolve
 from tarnbeck.store.protocol import Store
 
-SHAPE = ("by", "every", "fill", "cumulative", "having", "top")
+SHAPE = ("by", "every", "fill", "cumulative", "having", "top", "ask", "bounds")
 RESERVED = ("since", "until", "last", "per", "limit", "wait", "null", *SHAPE)
 KEY = "key."
 """Before the name of a key that is called like a parameter."""
@@ -41,12 +41,12 @@ def read(view: str, given: Sequence[tuple[str, str]], now: int) -> Asked:
     place = f"view '{view}'"
     options: dict[str, str] = {}
     keys: dict[str, Any] = {}
-    by: list[str] = []
+    repeated: dict[str, list[str]] = {"by": [], "ask": []}
     for name, value in given:
         if name == "null":
             keys[value] = None
-        elif name == "by":
-            by.append(value)
+        elif name in repeated:
+            repeated[name].append(value)
         elif name in RESERVED:
             _once(place, name, options)
             options[name] = value
@@ -57,12 +57,14 @@ def read(view: str, given: Sequence[tuple[str, str]], now: int) -> Asked:
     since, until = resolve(options.get("last"), options.get("since"), options.get("until"), now)
     limit = _limit(place, options.get("limit", LIMIT))
     shape = shapes.read(
-        by or None,
+        repeated["by"] or None,
         options.get("every"),
         cumulative=_flag(place, "cumulative", options),
         fill=_flag(place, "fill", options),
         having=options.get("having"),
         top=options.get("top"),
+        ask=repeated["ask"],
+        bounds=_flag(place, "bounds", options),
     )
     question = Question(view, keys, options.get("per"), since, until, limit, shape)
     return Asked(question, wait(place, options.get("wait")))

@@ -14,6 +14,8 @@ from tarnbeck.expression import Expression, check
 from tarnbeck.plan.view import Key, View
 from tarnbeck.schema import types
 from tarnbeck.schema.types import Decimal, Scalar, Type
+from tarnbeck.serve import values
+from tarnbeck.serve.outputs import finished
 from tarnbeck.window import duration
 from tarnbeck.window.pane import Fixed, Pane
 from tarnbeck.window.window import Rollup, Tumbling
@@ -29,7 +31,8 @@ class Shape:
     """How an answer differs from the view's own rows.
 
     `by` are keys computed from the view's keys, none at all to take everything together, None to leave them as they
-    are; `every` is the length of longer windows.
+    are; `every` is the length of longer windows. `ask` names values that outputs are asked about, `bounds` adds
+    those of estimates.
     """
 
     by: tuple[tuple[str, str], ...] | None = None
@@ -38,15 +41,18 @@ class Shape:
     fill: bool = False
     having: str | None = None
     top: str | None = None
+    ask: tuple[tuple[str, str], ...] = ()
+    bounds: bool = False
 
     def parameters(self) -> list[tuple[str, str]]:
         """The parameters of a URL that ask for this shape."""
         every = None if self.every is None else duration.text(self.every)
         texts = [("every", every), ("having", self.having), ("top", self.top)]
-        flags = [(name, "true") for name in ("cumulative", "fill") if getattr(self, name)]
+        flags = [(name, "true") for name in ("cumulative", "fill", "bounds") if getattr(self, name)]
         keys = [("by", f"{name}={text}") for name, text in self.by or ()] or [("by", "")]
         given = [(name, text) for name, text in texts if text is not None]
-        return [*given, *flags, *([] if self.by is None else keys)]
+        asked = [("ask", f"{name}={text}") for name, text in self.ask]
+        return [*given, *flags, *asked, *([] if self.by is None else keys)]
 
 
 AS_STORED = Shape()
@@ -64,6 +70,8 @@ def read(
     fill: bool = False,
     having: str | None = None,
     top: str | None = None,
+    ask: Sequence[str] | Mapping[str, Any] | None = None,
+    bounds: bool = False,
 ) -> Shape:
     """The shape that people ask for by names and texts.
 
@@ -71,7 +79,19 @@ def read(
     ((('country', 'country'),), (('domain', "split_part(url, '/', 1)"),), ())
     """
     keys = None if by is None else tuple(by.items() if isinstance(by, Mapping) else _named(by))
-    return Shape(keys, None if every is None else duration.duration(every), cumulative, fill, having, top)
+    length = None if every is None else duration.duration(every)
+    return Shape(keys, length, cumulative, fill, having, top, tuple(_asked(ask or ())), bounds)
+
+
+def _asked(ask: Sequence[str] | Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if isinstance(ask, Mapping):
+        yield from ((name, values.text(value)) for name, value in ask.items())
+        return
+    for text in ask:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise UsageError(f"ask={text!r}: expected OUTPUT=VALUE, such as pages=/home")
+        yield name.strip(), value
 
 
 def _named(by: str | Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -90,7 +110,7 @@ def derive(view: View, shape: Shape, level: int) -> View:
     elif isinstance(window, Rollup):
         window = Rollup((window.units[level],), window.zone)
     keys = view.keys if shape.by is None else _keys(place, view, shape.by)
-    return dataclasses.replace(view, keys=keys, window=window)
+    return dataclasses.replace(view, keys=keys, window=window, outputs=finished(view, shape.ask, bounds=shape.bounds))
 
 
 def _multiple(place: str, view: View, every: int, level: int) -> int:

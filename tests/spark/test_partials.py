@@ -117,6 +117,10 @@ def application() -> tb.App:
             **{f"related_{c}": tb.correlation(c, "d") for c in numbers},
             **{f"trend_{c}": tb.trend(c, where="i > 0") for c in numbers},
             **{f"collected_{c}": tb.collect(c, 5) for c in kept},
+            **{f"members_{c}": tb.members(c) for c in kept},
+            **{f"frequency_{c}": tb.frequency(c) for c in kept},
+            **{f"seen_{c}": tb.seen(c) for c in kept},
+            "events": tb.sample_events(3),
         },
     )
     app.view("timely", events, by="flag", where="i > 0", late="drop after 2 hours", select={"n": tb.count()})
