@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tarnbeck.algebra.bits import BitAnd as bit_and
     from tarnbeck.algebra.bits import BitOr as bit_or
     from tarnbeck.algebra.bits import BitXor as bit_xor
+    from tarnbeck.algebra.custom import Custom
     from tarnbeck.algebra.lookup import Frequency as frequency
     from tarnbeck.algebra.lookup import Seen as seen
     from tarnbeck.algebra.members import All as all
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "App",
+    "Custom",
     "Cut",
     "Span",
     "TarnbeckError",
@@ -124,6 +126,7 @@ _PLACES = {
     # All other names are aggregates.
     "App": "tarnbeck.serve.sending",
     **dict.fromkeys(("arrival", "epoch", "json"), "tarnbeck.app"),
+    "Custom": "tarnbeck.algebra.custom",
     **dict.fromkeys(("Cut", "Span"), "tarnbeck.cut"),
     "TarnbeckError": "tarnbeck.errors",
     "connect": "tarnbeck.serve.client",

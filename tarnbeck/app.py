@@ -7,7 +7,9 @@ import zoneinfo
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from tarnbeck.algebra import custom
 from tarnbeck.algebra.aggregate import Aggregate
+from tarnbeck.algebra.custom import Custom, wrapped
 from tarnbeck.algebra.registry import AGGREGATES
 from tarnbeck.algebra.relation import EVENT_TIME
 from tarnbeck.algebra.sets import Combination, Members
@@ -104,7 +106,7 @@ class App:
         where: str | None = None,
         window: Window | None = None,
         late: str | None = None,
-        select: Mapping[str, Aggregate | str],
+        select: Mapping[str, Aggregate | Custom | str],
     ) -> View:
         """Declares a view: aggregates of a stream, by keys and window.
 
@@ -119,7 +121,7 @@ class App:
         condition = None if where is None else scope.expression(where, expected=types.BOOL)
         keys = _keys(scope, by)
         hidden = _bounds(place) if isinstance(window, Session) else ()
-        outputs, states = _outputs(scope, select, {key.name for key in keys}, hidden)
+        outputs, states = _outputs(scope, wrapped(select), {key.name for key in keys}, hidden)
         declared = View(name, source, keys, condition, window or all_time(), outputs, states, _late(place, late))
         self.views[name] = declared
         return declared
@@ -336,7 +338,8 @@ def _aggregate_of(name: str, *given: str | dict[str, Any] | None) -> Aggregate:
     """The aggregate of a definition: its name, its columns, and its options, if it has any."""
     columns = [column for column in given if isinstance(column, str)]
     options = given[-1] if given and isinstance(given[-1], dict) else {}
-    return AGGREGATES[name].again(columns, options)
+    known = AGGREGATES.get(name)
+    return custom.again(name, columns, options) if known is None else known.again(columns, options)
 
 
 def _window_of(definition: Definition) -> Window:

@@ -45,6 +45,7 @@ def up(
         batch_every=every(batch_every),
         master=master,
         lake=lake,
+        app=app.absolute(),
     )
     with stopped_by_signals(), Node(settings, load(app)) as node:
         node.start(log)

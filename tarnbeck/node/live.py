@@ -11,6 +11,7 @@ from typing import Any
 
 from tarnbeck.lake import layer as lake
 from tarnbeck.node.channel import READY, Parent
+from tarnbeck.node.loading import load
 from tarnbeck.node.settings import Settings
 from tarnbeck.serve.clock import now
 from tarnbeck.spark.session import session
@@ -52,6 +53,8 @@ def main() -> None:
     """Runs both layers until the node closes the pipe."""
     parent = Parent()
     settings = parent.settings
+    if settings.app is not None:
+        load(settings.app)
     spark = session("live", folder=settings.folder, master=settings.master)
     stop, report = threading.Event(), Report(parent)
     threads = [threading.Thread(target=part, name=name) for name, part in _parts(spark, settings, stop, report).items()]

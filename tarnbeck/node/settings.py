@@ -25,6 +25,8 @@ class Settings:
     batch_every: int | None = None
     master: str = "local[2]"
     lake: str | None = None
+    app: Path | None = None
+    """The file that declares the application, which the node's other processes load for the aggregates in it."""
 
     @property
     def store(self) -> Path:
@@ -40,10 +42,11 @@ class Settings:
 
     def to_json(self) -> str:
         """For a process of the same node; it holds secrets, so it goes through a pipe and never into a file or log."""
-        return json.dumps({**asdict(self), "folder": str(self.folder)})
+        return json.dumps(asdict(self), default=str)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         found = json.loads(text)
         properties = tuple((name, value) for name, value in found.pop("properties"))
-        return cls(**{**found, "folder": Path(found["folder"])}, properties=properties)
+        app = None if found["app"] is None else Path(found["app"])
+        return cls(**{**found, "folder": Path(found["folder"]), "app": app}, properties=properties)

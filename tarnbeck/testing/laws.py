@@ -14,6 +14,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 
 from tarnbeck.algebra.aggregate import UNIX, Aggregate
+from tarnbeck.algebra.custom import Custom
 from tarnbeck.app import App
 from tarnbeck.arrow import partials as arrow
 from tarnbeck.memory.partials import Partial, merged, partials
@@ -42,7 +43,7 @@ Row = dict[str, Any]
 
 
 def check(
-    aggregate: Aggregate, column_type: str = "bigint", *, window: Window | None = None, examples: int = 100
+    aggregate: Aggregate | Custom, column_type: str = "bigint", *, window: Window | None = None, examples: int = 100
 ) -> None:
     """Raises an AssertionError with the smallest counter-example when the aggregate breaks a law.
 
@@ -68,7 +69,7 @@ def check(
     law()
 
 
-def _view(aggregate: Aggregate, column_type: str, window: Window) -> View:
+def _view(aggregate: Aggregate | Custom, column_type: str, window: Window) -> View:
     app = App("laws")
     stream = app.stream("events", f"time timestamp, key string, value {column_type}, other {column_type}", time="time")
     return app.view("law", stream, by="key", window=window, select={"result": aggregate})

@@ -1,0 +1,171 @@
+"""Aggregates that users write: they keep the laws, are read back from definitions, and wrong ones are refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import tarnbeck as tb
+from tarnbeck.algebra import custom
+from tarnbeck.errors import DeclarationError, UsageError
+from tarnbeck.node.loading import load
+from tarnbeck.plan.definition import identity
+from tarnbeck.testing import laws, run
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Reach(tb.Custom):
+    """How far apart the least and the greatest value are, counted in steps."""
+
+    state = "low decimal(18,2), high decimal(18,2)"
+    returns = "double"
+    step = 1.0
+
+    def prepare(self, value: Decimal) -> tuple[Any, ...]:
+        return value, value
+
+    def merge(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+        return min(a[0], b[0]), max(a[1], b[1])
+
+    def finish(self, state: tuple[Any, ...]) -> float:
+        return float(state[1] - state[0]) / self.step
+
+
+class FastReach(Reach):
+    """The same from whole columns."""
+
+    def prepare_many(self, column: pa.Array) -> tuple[Any, ...]:
+        found = pc.min_max(column)
+        return found["min"].as_py(), found["max"].as_py()
+
+
+class Weights(tb.Custom):
+    """Of two columns, with a list in its state."""
+
+    state = "values array<double>, seen timestamp"
+    returns = "array<double>"
+
+    def prepare(self, value: Decimal, weight: Decimal) -> tuple[Any, ...]:
+        return [float(value * weight)], START
+
+    def merge(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+        return sorted(a[0] + b[0]), max(a[1], b[1])
+
+    def finish(self, state: tuple[Any, ...]) -> Any:
+        assert state[1] == START
+        return state[0]
+
+
+class Newest(tb.Custom):
+    """A planted mistake: it depends on the order of merging."""
+
+    state = "value decimal(18,2)"
+    returns = "decimal(18,2)"
+
+    def prepare(self, value: Decimal) -> tuple[Any, ...]:
+        return (value,)
+
+    def merge(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+        return b
+
+    def finish(self, state: tuple[Any, ...]) -> Any:
+        return state[0]
+
+
+@pytest.mark.parametrize("mine", [Reach("value"), FastReach("value"), Weights("value", "other")], ids=lambda a: a.name)
+def test_they_keep_the_laws(mine: tb.Custom) -> None:
+    laws.check(mine, "decimal(18,2)", examples=25)
+
+
+def test_one_that_depends_on_order_is_caught() -> None:
+    with pytest.raises(AssertionError, match="changed the state"):
+        laws.check(Newest("value"), "decimal(18,2)")
+
+
+def shop(**select: Any) -> tb.App:
+    app = tb.App("shop")
+    orders = app.stream("orders", "time timestamp, item string, price decimal(18,2), pieces int", time="time")
+    app.view("all", orders, select=select)
+    return app
+
+
+EVENTS = [
+    {"time": START, "item": item, "price": price, "pieces": 2} for item, price in (("a", 3), ("b", None), ("a", 8))
+]
+
+
+def test_they_answer_beside_others() -> None:
+    app = shop(n=tb.count(), steps=Reach("price", step=2.5), none=Reach("price", where="item = 'b'"), twice="steps * 2")
+    assert run(app, EVENTS)["all"] == [{"n": 3, "steps": 2.0, "none": None, "twice": 4.0}]
+
+
+def test_a_definition_that_is_read_back_is_the_same() -> None:
+    app = shop(steps=Reach("price", step=2.5, where="pieces > 1"), fast=FastReach("price"))
+    again = tb.App.of(app.definition())
+    assert identity(again.views["all"]) == identity(app.views["all"])
+    assert run(again, EVENTS)["all"] == run(app, EVENTS)["all"]
+
+
+def test_a_class_that_is_not_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    definition = shop(steps=Reach("price")).definition()
+    monkeypatch.delitem(custom.CUSTOM, "reach")
+    with pytest.raises(UsageError, match="aggregate 'reach': the class that it is made by is not loaded here"):
+        tb.App.of(definition)
+
+
+def test_changed_code_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    definition = shop(steps=Reach("price")).definition()
+    monkeypatch.setattr(Reach, "finish", lambda self, state: 0.0)
+    with pytest.raises(DeclarationError, match="aggregate 'reach': its code has changed"):
+        tb.App.of(definition)
+
+
+def test_the_same_file_loaded_twice_is_the_same_code(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import tarnbeck as tb\n"
+        "LIMIT = 10\n"
+        "class Capped(tb.Custom):\n"
+        "    state = 'total bigint'\n"
+        "    returns = 'bigint'\n"
+        "    def prepare(self, value): return (min(value, LIMIT),)\n"
+        "    def merge(self, a, b): return (a[0] + b[0],)\n"
+        "    def finish(self, state): return state[0]\n"
+        "app = tb.App('mine')\n"
+        "numbers = app.stream('numbers', 'time timestamp, n int', time='time')\n"
+        "app.view('all', numbers, select={'capped': Capped('n')})\n"
+    )
+    first, second = load(file), load(file)
+    assert identity(first.views["all"]) == identity(second.views["all"])
+    assert run(first, [{"time": START, "n": n} for n in (3, 30)])["all"] == [{"capped": 13}]
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda: Reach("price", size=3), "reach: unknown option 'size'"),
+        (lambda: Reach("price", step=[1]), "reach: bad step"),
+        (lambda: shop(a=Reach()), "reach(None): expected a column"),
+        (lambda: shop(a=Reach("prise")), "unknown column 'prise'"),
+    ],
+)
+def test_wrong_uses_are_refused(made: Any, message: str) -> None:
+    with pytest.raises(DeclarationError) as wrong:
+        made()
+    assert message in str(wrong.value)
+
+
+def test_a_state_of_another_shape_is_refused() -> None:
+    class Lost(Reach):
+        def merge(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+            return (min(a[0], b[0]),)
+
+    with pytest.raises(UsageError, match=r"aggregate 'lost': merge gave .*\n  expected a tuple of: low decimal"):
+        run(shop(a=Lost("price")), EVENTS)
