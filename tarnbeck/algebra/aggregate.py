@@ -83,7 +83,7 @@ class Aggregate(ABC):
     """Names of the fields that hold further columns."""
 
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(map(repr, self.columns)) or self.column!r})"
+        return f"{self.name}({', '.join(map(repr, self.columns))})"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -152,7 +152,7 @@ def test_the_same_file_loaded_twice_is_the_same_code(tmp_path: Path) -> None:
     [
         (lambda: Reach("price", size=3), "reach: unknown option 'size'"),
         (lambda: Reach("price", step=[1]), "reach: bad step"),
-        (lambda: shop(a=Reach()), "reach(None): expected a column"),
+        (lambda: shop(a=Reach()), "reach(): expected a column"),
         (lambda: shop(a=Reach("prise")), "unknown column 'prise'"),
     ],
 )
