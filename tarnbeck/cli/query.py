@@ -16,7 +16,8 @@ By = Annotated[
     ),
 ]
 Every = Annotated[
-    str | None, typer.Option("--every", metavar="LENGTH", help="Put windows together to longer ones, such as 1 day.")
+    str | None,
+    typer.Option("--every", metavar="LENGTH", help="Longer windows, such as 1 day; 'all': the range as one."),
 ]
 
 

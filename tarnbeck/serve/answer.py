@@ -293,7 +293,7 @@ def _panes(view: View, shaped: View, question: Question, level: int) -> merge.Ra
         )
     since = None if since is None else moment.within("since", since)
     until = None if until is None else moment.within("until", until)
-    if isinstance(view.window, (Sliding, Session)):
+    if isinstance(view.window, (Sliding, Session)) and not question.shape.one:
         since, until = view.window.reach(since, until)
     if question.shape.every is not None:
         longer = shaped.window.panes[0]

@@ -88,9 +88,9 @@ class Client:
         building is waited for, so many seconds at most.
 
         Coarser than stored, from the same states: `by` groups by some of the keys or by expressions over them, `""`
-        takes all together; `every` puts windows together to longer ones. `fill` adds windows without events,
-        `cumulative` adds up from window to window, `having` keeps the rows for which a condition is true, `top` puts
-        the greatest of a column first.
+        takes all together; `every` puts windows together to longer ones, "all" to one. `fill` adds windows without
+        events, `cumulative` adds up from window to window, `having` keeps the rows for which a condition is true, `top`
+        puts the greatest of a column first.
 
         `ask` names the value that an output is asked about, such as the share of a quantile; `bounds` adds columns
         NAME_low and NAME_high to every estimate.

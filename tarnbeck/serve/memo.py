@@ -67,7 +67,7 @@ class Memo:
 
     def shaped(self, version: VersionState, view: View, shape: Shape, level: int) -> Plan:
         """The plan of an answer that is coarser than the view."""
-        asked = version.id, shape.by, shape.every, shape.ask, shape.bounds, level
+        asked = version.id, shape.by, shape.every, shape.one, shape.ask, shape.bounds, level
         with self._lock:
             known = self._shaped.get(asked)
         if known is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
@@ -13,8 +13,10 @@ from tarnbeck.errors import UsageError
 from tarnbeck.plan.view import View
 from tarnbeck.schema import types
 from tarnbeck.schema.types import Decimal, ScalarType
-from tarnbeck.serve import moment, values
+from tarnbeck.serve import called, moment, values
 from tarnbeck.serve.answer import MOST, Question
+from tarnbeck.serve.called import Fold
+from tarnbeck.serve.shape import Shape
 from tarnbeck.window.window import Rollup
 
 MOST_QUESTIONS = 200
@@ -22,9 +24,6 @@ MOST_QUESTIONS = 200
 
 LEVEL = "level"
 START = "start"
-
-Fold = Callable[[exp.Expr], int | None]
-"""UTC microseconds of a constant expression, by the engine that will compare with it."""
 
 
 class _Unfit(Exception):
@@ -52,24 +51,72 @@ class _Bounds:
             self.until = until if self.until is None else min(self.until, until)
 
 
+@dataclass(frozen=True)
+class _Sought:
+    """The columns of a table by which its view can be sought: keys by the name that SQL has for them, level, start."""
+
+    alias: str
+    keys: Mapping[str, tuple[str, ScalarType]]
+    level: bool
+    start: bool
+
+
 def questions(view: View, table: exp.Table, fold: Fold) -> list[Question]:
     """Questions whose answers hold, together and each row once, all that this table of a query can need."""
-    bounds = _Bounds()
-    for condition in _conditions(table):
-        try:
-            _apply(view, table.alias_or_name, condition, bounds, fold)
-        except _Unfit:
-            continue
+    if isinstance(table.this, exp.Anonymous):
+        return _called(view, table, fold)
+    keys = {key.name.lower(): (key.name, key.type) for key in view.keys}
+    bounds = _bounds(_Sought(table.alias_or_name, keys, isinstance(view.window, Rollup), _windowed(view)), table, fold)
     wanted = bounds.among.pop(LEVEL, view.window.levels)
     levels = [level for level in view.window.levels if level in wanted]
     if len(levels) * _product(bounds.among) > MOST_QUESTIONS:
         bounds.among.clear()
-    names = list(bounds.among)
     return [
-        Question(view.name, dict(zip(names, key, strict=True)), level, bounds.since, bounds.until, MOST)
+        Question(view.name, key, level, bounds.since, bounds.until, MOST)
         for level in levels
-        for key in itertools.product(*bounds.among.values())
+        for key in _combined(bounds.among)
     ]
+
+
+def _called(view: View, table: exp.Table, fold: Fold) -> list[Question]:
+    """The questions of a view that is written as a function: what its arguments ask for, narrowed where that is safe.
+
+    A condition is on the rows that the function gives. It may be one on what is stored only if it chooses among those
+    rows without changing any: a sum so far needs the windows before, a filled gap is as wide as the other rows make it.
+    """
+    asked = called.question(view, table.this, lambda constant: _folding(constant, fold))
+    shape = asked.shape
+    keys = {} if shape.fill else _same_keys(view, shape, asked.keys)
+    start = _windowed(view) and not (shape.fill or shape.cumulative or shape.one)
+    alias = table.alias or table.this.name
+    bounds = _bounds(_Sought(alias, keys, level=False, start=start), table, fold)
+    bounds.within(asked.since, asked.until)
+    # Nothing to ask would leave the columns unknown.
+    if not 0 < _product(bounds.among) <= MOST_QUESTIONS:
+        bounds.among.clear()
+    since, until = (bounds.since, bounds.until) if start else (asked.since, asked.until)
+    return [replace(asked, keys={**asked.keys, **key}, since=since, until=until) for key in _combined(bounds.among)]
+
+
+def _same_keys(view: View, shape: Shape, chosen: Mapping[str, Any]) -> dict[str, tuple[str, ScalarType]]:
+    """The columns that are just a key of the view, which the arguments don't choose already."""
+    types_of = {key.name: key.type for key in view.keys if key.name not in chosen}
+    named = [(name, name) for name in types_of] if shape.by is None else shape.by
+    return {name.lower(): (text, types_of[text]) for name, text in named if text in types_of}
+
+
+def _bounds(sought: _Sought, table: exp.Table, fold: Fold) -> _Bounds:
+    bounds = _Bounds()
+    for condition in _conditions(table):
+        try:
+            _apply(sought, condition, bounds, fold)
+        except _Unfit:
+            continue
+    return bounds
+
+
+def _combined(among: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    return (dict(zip(among, key, strict=True)) for key in itertools.product(*among.values()))
 
 
 def _product(among: Mapping[str, Sequence[Any]]) -> int:
@@ -104,11 +151,11 @@ def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
         yield condition
 
 
-def _apply(view: View, alias: str, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
+def _apply(sought: _Sought, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
     rule = _RULES.get(type(condition))
     if rule is None:
         raise _Unfit
-    rule(view, alias, condition, bounds, fold)
+    rule(sought, condition, bounds, fold)
 
 
 def _column(found: exp.Expr | None, alias: str) -> str:
@@ -118,54 +165,49 @@ def _column(found: exp.Expr | None, alias: str) -> str:
     return found.name.lower()
 
 
-def _equal(view: View, alias: str, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
+def _equal(sought: _Sought, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
     left, right = condition.this, condition.expression
     if not isinstance(left, exp.Column):
         left, right = right, left
-    if _column(left, alias) == START and _windowed(view):
+    if _column(left, sought.alias) == START and sought.start:
         at = _folded(right, fold)
         bounds.within(at, at + 1)
     else:
-        _only(view, _column(left, alias), [right], bounds)
+        _only(sought, _column(left, sought.alias), [right], bounds)
 
 
-def _in(view: View, alias: str, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
+def _in(sought: _Sought, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
     if condition.args.get("query") or condition.args.get("unnest") or condition.args.get("field"):
         raise _Unfit
-    _only(view, _column(condition.this, alias), condition.expressions, bounds)
+    _only(sought, _column(condition.this, sought.alias), condition.expressions, bounds)
 
 
-def _is(view: View, alias: str, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
-    name = _column(condition.this, alias)
-    if not isinstance(condition.expression, exp.Null) or name not in _keys(view):
+def _is(sought: _Sought, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
+    name = _column(condition.this, sought.alias)
+    if not isinstance(condition.expression, exp.Null) or name not in sought.keys:
         raise _Unfit
-    bounds.only(_keys(view)[name][0], [None])
+    bounds.only(sought.keys[name][0], [None])
 
 
-def _only(view: View, name: str, constants: Sequence[exp.Expr], bounds: _Bounds) -> None:
-    keys = _keys(view)
-    if name == LEVEL and isinstance(view.window, Rollup):
+def _only(sought: _Sought, name: str, constants: Sequence[exp.Expr], bounds: _Bounds) -> None:
+    if name == LEVEL and sought.level:
         bounds.only(LEVEL, [_literal(constant, types.STRING) for constant in constants])
-    elif name in keys:
-        real, type_ = keys[name]
+    elif name in sought.keys:
+        real, type_ = sought.keys[name]
         bounds.only(real, [_literal(constant, type_) for constant in constants])
     else:
         raise _Unfit
-
-
-def _keys(view: View) -> dict[str, tuple[str, ScalarType]]:
-    return {key.name.lower(): (key.name, key.type) for key in view.keys}
 
 
 def _windowed(view: View) -> bool:
     return view.window.panes[0].end_of(0) is not None
 
 
-def _compare(view: View, alias: str, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
+def _compare(sought: _Sought, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
     left, right, kind = condition.this, condition.expression, type(condition)
     if not isinstance(left, exp.Column):
         left, right, kind = right, left, _TURNED[kind]
-    if _column(left, alias) != START or not _windowed(view):
+    if _column(left, sought.alias) != START or not sought.start:
         raise _Unfit
     at = _folded(right, fold)
     if kind in (exp.GT, exp.GTE):
@@ -174,13 +216,13 @@ def _compare(view: View, alias: str, condition: exp.Expr, bounds: _Bounds, fold:
         bounds.within(None, at + 1 if kind is exp.LTE else at)
 
 
-def _between(view: View, alias: str, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
-    if _column(condition.this, alias) != START or not _windowed(view) or condition.args.get("symmetric"):
+def _between(sought: _Sought, condition: exp.Expr, bounds: _Bounds, fold: Fold) -> None:
+    if _column(condition.this, sought.alias) != START or not sought.start or condition.args.get("symmetric"):
         raise _Unfit
     bounds.within(_folded(condition.args["low"], fold), _folded(condition.args["high"], fold) + 1)
 
 
-_RULES: Mapping[type[exp.Expr], Callable[[View, str, exp.Expr, _Bounds, Fold], None]] = {
+_RULES: Mapping[type[exp.Expr], Callable[[_Sought, exp.Expr, _Bounds, Fold], None]] = {
     exp.EQ: _equal,
     exp.In: _in,
     exp.Is: _is,
@@ -212,12 +254,15 @@ _CONSTANT = (
 
 
 def _folded(constant: exp.Expr, fold: Fold) -> int:
-    if not all(isinstance(node, _CONSTANT) or _now(node) for node in constant.walk()):
-        raise _Unfit
-    at = fold(constant)
+    at = _folding(constant, fold)
     if at is None:
         raise _Unfit
     return at
+
+
+def _folding(constant: exp.Expr, fold: Fold) -> int | None:
+    """The moment of what is a constant beyond doubt; else none."""
+    return fold(constant) if all(isinstance(node, _CONSTANT) or _now(node) for node in constant.walk()) else None
 
 
 def _now(node: exp.Expr) -> bool:

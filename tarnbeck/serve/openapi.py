@@ -92,7 +92,7 @@ _PATHS: Node = {
                 ),
                 _parameter("null", "The name of a key column that must be null."),
                 _parameter("by", "Group by a key or NAME=EXPRESSION over keys, may be repeated; empty: all together."),
-                _parameter("every", "Longer windows, put together from the stored ones, such as 1 day."),
+                _parameter("every", "Longer windows, put together from the stored ones, such as 1 day; all: just one."),
                 _parameter("fill", "true: also the windows without events.", type_="boolean"),
                 _parameter("cumulative", "true: each window with all before it.", type_="boolean"),
                 _parameter("having", "A condition over the columns of the answer, such as n > 3."),
@@ -105,7 +105,8 @@ _PATHS: Node = {
     "/sql": {
         "post": _operation(
             "Ask with SQL",
-            "One query (DuckDB's dialect) over views, all of them from one moment; rollups have a column level. "
+            "One query (DuckDB's dialect) over views, all of them from one moment; rollups have a column level. A view "
+            "may be written as a function, coarser than it is stored: `ohlc(by => '', every => '1 day')`. "
             f"Read only; at most {LIMIT:,} rows unless `limit` says more, 10 seconds. The body is the query as text, "
             "or JSON with sql, limit, and wait (seconds to wait for one common cut of all views).",
             "curl localhost:8787/sql -H 'content-type: text/plain' -d 'select count(*) from ohlc'",

@@ -18,7 +18,7 @@ from tarnbeck.serve import values
 from tarnbeck.serve.outputs import finished
 from tarnbeck.window import duration
 from tarnbeck.window.pane import Fixed, Pane
-from tarnbeck.window.window import Rollup, Tumbling
+from tarnbeck.window.window import AllTime, Rollup, Tumbling, Window
 
 Merged = dict[tuple[Any, ...], tuple[Raw, ...]]
 """Raw keys, level and start -> merged states."""
@@ -31,12 +31,13 @@ class Shape:
     """How an answer differs from the view's own rows.
 
     `by` are keys computed from the view's keys, none at all to take everything together, None to leave them as they
-    are; `every` is the length of longer windows. `ask` names values that outputs are asked about, `bounds` adds
-    those of estimates.
+    are; `every` is the length of longer windows, `one` takes all windows of the range as one. `ask` names values that
+    outputs are asked about, `bounds` adds those of estimates.
     """
 
     by: tuple[tuple[str, str], ...] | None = None
     every: int | None = None
+    one: bool = False
     cumulative: bool = False
     fill: bool = False
     having: str | None = None
@@ -46,7 +47,7 @@ class Shape:
 
     def parameters(self) -> list[tuple[str, str]]:
         """The parameters of a URL that ask for this shape."""
-        every = None if self.every is None else duration.text(self.every)
+        every = ALL if self.one else None if self.every is None else duration.text(self.every)
         texts = [("every", every), ("having", self.having), ("top", self.top)]
         flags = [(name, "true") for name in ("cumulative", "fill", "bounds") if getattr(self, name)]
         keys = [("by", f"{name}={text}") for name, text in self.by or ()] or [("by", "")]
@@ -56,6 +57,8 @@ class Shape:
 
 
 AS_STORED = Shape()
+ALL = "all"
+"""What people write for `every` to have one window, the range that they ask for."""
 
 
 By = str | Sequence[str] | Mapping[str, str]
@@ -75,12 +78,13 @@ def read(
 ) -> Shape:
     """The shape that people ask for by names and texts.
 
-    >>> read("country", None).by, read(["domain=split_part(url, '/', 1)"], None).by, read("", "1 day").by
+    >>> read("country", None).by, read(["domain=split_part(url, '/', 1)"], None).by, read("", "all").by
     ((('country', 'country'),), (('domain', "split_part(url, '/', 1)"),), ())
     """
     keys = None if by is None else tuple(by.items() if isinstance(by, Mapping) else _named(by))
-    length = None if every is None else duration.duration(every)
-    return Shape(keys, length, cumulative, fill, having, top, tuple(_asked(ask or ())), bounds)
+    one = every is not None and every.strip().lower() == ALL
+    length = None if one or every is None else duration.duration(every)
+    return Shape(keys, length, one, cumulative, fill, having, top, tuple(_asked(ask or ())), bounds)
 
 
 def _asked(ask: Sequence[str] | Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -104,8 +108,10 @@ def _named(by: str | Sequence[str]) -> Iterator[tuple[str, str]]:
 def derive(view: View, shape: Shape, level: int) -> View:
     """The view that would have these rows as its own, with one level."""
     place = f"view '{view.name}'"
-    window = view.window
-    if shape.every is not None:
+    window: Window = view.window
+    if shape.one:
+        window = AllTime()
+    elif shape.every is not None:
         window = Tumbling(_multiple(place, view, shape.every, level))
     elif isinstance(window, Rollup):
         window = Rollup((window.units[level],), window.zone)

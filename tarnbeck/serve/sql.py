@@ -18,7 +18,7 @@ from tarnbeck.errors import UsageError, unknown
 from tarnbeck.plan.view import View
 from tarnbeck.schema import types
 from tarnbeck.serve import narrow
-from tarnbeck.serve.answer import LIMIT, MOST, MissingError, ask, ready, view_in
+from tarnbeck.serve.answer import LIMIT, MOST, Answer, MissingError, ask, ready, view_in
 from tarnbeck.serve.memo import columns_of
 from tarnbeck.serve.table import SqlAnswer, of_rows
 from tarnbeck.store.protocol import Snapshot, Store
@@ -51,13 +51,13 @@ def query(
         raise UsageError(f"sql: bad limit {limit}\n  expected 1 to {MOST:,} rows")
     tree = _parsed(text)
     tables = _views(tree, store)
-    names = list(dict.fromkeys(table.name for table in tables))
+    names = list(dict.fromkeys(map(_name, tables)))
     with _engine(seconds) as engine, ready(store, names, same_cut) as snapshot:
         for number, table in enumerate(tables):
             engine.register(f"_{number}", _content(store, snapshot, table, engine))
             # Each mention is a table of its own, because each can need another part of the view.
             if not table.alias:
-                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(_name(table))))
             table.set("this", exp.to_identifier(f"_{number}"))
         cuts = {name: snapshot.versions[name].cut for name in names}
         table, truncated = _fetched(engine.relation(tree.sql("duckdb")), limit)
@@ -115,6 +115,9 @@ def _views(tree: exp.Query, store: Store) -> list[exp.Table]:
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, _FUNCTIONS):
             continue
+        if isinstance(table.this, exp.Anonymous) and _name(table) in known and not table.args.get("db"):
+            views.append(table)
+            continue
         if not isinstance(table.this, exp.Identifier) or table.args.get("db") or table.args.get("catalog"):
             raise _foreign(table, known)
         if table.name in known and (id(table) in real or table.name not in given):
@@ -124,6 +127,11 @@ def _views(tree: exp.Query, store: Store) -> list[exp.Table]:
     return views
 
 
+def _name(table: exp.Table) -> str:
+    """The view's name, also where it is written as a function."""
+    return str(table.this.name).lower() if isinstance(table.this, exp.Anonymous) else table.name
+
+
 def _foreign(table: exp.Table, known: Mapping[str, int]) -> UsageError:
     text = table.sql("duckdb") if not isinstance(table.this, exp.Identifier) or table.args.get("db") else table.name
     return MissingError(unknown("sql", "view", text, known, "the application"))
@@ -131,14 +139,16 @@ def _foreign(table: exp.Table, known: Mapping[str, int]) -> UsageError:
 
 def _content(store: Store, snapshot: Snapshot, table: exp.Table, engine: _Engine) -> pa.Table:
     """The rows of a view that this table of the query can need."""
-    view = view_in(store, snapshot.versions[table.name])
+    view = view_in(store, snapshot.versions[_name(table)])
     left = MOST
     pieces = []
     for question in narrow.questions(view, table, engine.micros):
         engine.check()
         found = ask(store, snapshot, question, reach=left)
         left -= len(found)
-        pieces.append((found.level, found.rows))
+        pieces.append(found)
+    if isinstance(table.this, exp.Anonymous):
+        return of_rows(pieces[0].columns, (row for piece in pieces for row in piece.rows))
     return of_rows(_columns(view), _rows(view, pieces))
 
 
@@ -150,11 +160,11 @@ def _columns(view: View) -> Sequence[tuple[str, types.Type]]:
     return (*columns[:keys], (narrow.LEVEL, types.STRING), *columns[keys:])
 
 
-def _rows(view: View, pieces: Sequence[tuple[str, list[tuple[Any, ...]]]]) -> Iterator[tuple[Any, ...]]:
+def _rows(view: View, pieces: Sequence[Answer]) -> Iterator[tuple[Any, ...]]:
     keys, levelled = len(view.keys), isinstance(view.window, Rollup)
-    for level, rows in pieces:
-        for row in rows:
-            yield (*row[:keys], level, *row[keys:]) if levelled else row
+    for piece in pieces:
+        for row in piece.rows:
+            yield (*row[:keys], piece.level, *row[keys:]) if levelled else row
 
 
 def _fetched(relation: Any, limit: int) -> tuple[pa.Table, bool]:

@@ -99,6 +99,18 @@ def test_windows_that_are_put_together_take_coarser_keys_too(sold: SQLiteStore, 
     assert len(rows(sold, "sessions", shape.read("", None))) == breaks + 1
 
 
+@pytest.mark.parametrize(("view", "length"), [("minutes", MINUTE), ("slid", 2 * MINUTE), ("sessions", 0.75 * MINUTE)])
+def test_a_range_as_one_window_holds_the_panes_that_overlap_it(
+    sold: SQLiteStore, events: list[Event], view: str, length: datetime.timedelta
+) -> None:
+    since, until = BEGIN + 20.2 * MINUTE, BEGIN + 30.1 * MINUTE
+    first, last = floor(since, length), floor(until, length) + length
+    inside = [event for event in events if first <= event["_time"] < last]
+    found = rows(sold, view, shape.read("", "all"), since=micros(since), until=micros(until))
+    assert found == [summary(inside)]
+    assert rows(sold, view, shape.read("", "all")) == [summary(events)]
+
+
 def test_a_range_of_longer_windows_holds_whole_ones_only(sold: SQLiteStore) -> None:
     whole = rows(sold, "minutes", shape.read("", "15 minutes"))
     since = micros(BEGIN + 20 * MINUTE)
@@ -144,6 +156,7 @@ def test_only_rows_that_a_condition_holds_for_the_greatest_first(sold: SQLiteSto
         ("minutes", {"by": None, "every": "soon"}, "bad duration"),
         ("slid", {"by": None, "every": "1 hour"}, "can't be put together"),
         ("total", {"by": None, "every": None, "fill": True}, "not side by side"),
+        ("minutes", {"by": None, "every": "all", "fill": True}, "not side by side"),
         ("minutes", {"by": None, "every": None, "having": "n"}, "expected boolean"),
         ("minutes", {"by": None, "every": None, "having": "m > 1"}, "unknown column 'm'"),
         ("minutes", {"by": None, "every": None, "top": "m"}, "unknown column 'm'"),

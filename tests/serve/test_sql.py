@@ -15,6 +15,7 @@ from tarnbeck.errors import NotReady, UsageError
 from tarnbeck.plan.view import View
 from tarnbeck.serve import narrow, sql
 from tarnbeck.serve.answer import MOST, MissingError, Question, answer
+from tarnbeck.serve.called import Fold
 from tarnbeck.store.sqlite import SQLiteStore
 from tests.serve.sample import Event, cut_after, feed, filled
 
@@ -81,7 +82,7 @@ def test_conditions_that_are_sought_by_give_what_they_give_without(
     assert sought == sql.query(store, text).dicts()
 
 
-def everything(view: View, table: exp.Table, fold: narrow.Fold) -> list[Question]:
+def everything(view: View, table: exp.Table, fold: Fold) -> list[Question]:
     return [Question(view.name, per=level, limit=MOST) for level in view.window.levels]
 
 
@@ -91,7 +92,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Question]:
     found: list[Question] = []
     original = narrow.questions
 
-    def noted(view: View, table: exp.Table, fold: narrow.Fold) -> list[Question]:
+    def noted(view: View, table: exp.Table, fold: Fold) -> list[Question]:
         put = original(view, table, fold)
         found.extend(put)
         return put
