@@ -25,6 +25,9 @@ def query(
     view: Annotated[str, typer.Argument(metavar="VIEW", help="The view to ask.")],
     keys: Keys = None,
     last: Last = None,
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="LENGTH", help="Compare --last with this, key by key.")
+    ] = None,
     since: Annotated[
         str | None, typer.Option("--since", metavar="TIME", help="From here on, such as 2026-01-31T12:00:00Z.")
     ] = None,
@@ -63,6 +66,7 @@ def query(
         answer = client.query(
             view,
             last=last,
+            against=against,
             since=since,
             until=until,
             per=per,

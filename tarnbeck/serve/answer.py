@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from tarnbeck.cut import Cut
 from tarnbeck.errors import NotReady, StoreError, UsageError, unknown
 from tarnbeck.plan.view import View
 from tarnbeck.schema.types import Type
-from tarnbeck.serve import merge, moment, values
+from tarnbeck.serve import compare, merge, moment, values
 from tarnbeck.serve import shape as shapes
 from tarnbeck.serve.memo import Plan, Row, memo
 from tarnbeck.serve.shape import AS_STORED, Merged, Shape
@@ -48,7 +48,8 @@ class Question:
     """What is asked of one view.
 
     `keys` compares key columns, None being null; `per` is a level of a rollup, the finest when left out. All windows
-    that overlap [since, until), in UTC microseconds, are asked for; when they are more than `limit`, the newest.
+    that overlap [since, until), in UTC microseconds, are asked for; when they are more than `limit`, the newest. With
+    `against`, that range and [against, until) are compared, each as one window.
     """
 
     view: str
@@ -58,6 +59,7 @@ class Question:
     until: int | None = None
     limit: int = LIMIT
     shape: Shape = AS_STORED
+    against: int | None = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class Answer:
     since: int | None
     until: int | None
     truncated: bool
+    against: int | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,7 +129,7 @@ def quick(store: Store, question: Question, now: int) -> Answer | None:
 
 def _few(view: View, question: Question, now: int) -> bool:
     """Whether the question is for one key and few windows."""
-    if len(question.keys) < len(view.keys):
+    if len(question.keys) < len(view.keys) or question.against is not None:
         return False
     pane = view.window.panes[_level(view, question)]
     length = pane.end_of(0)
@@ -160,6 +163,8 @@ def ready(store: Store, names: Sequence[str], same_cut: float | None = None) -> 
 
 def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH) -> Answer:
     """The answer of a view to one question in a snapshot that holds it; more than `reach` rows are refused."""
+    if question.against is not None:
+        return _compared(store, snapshot, question, reach)
     version = snapshot.versions[question.view]
     known = memo(store)
     plan = known.plan(store, version)
@@ -189,6 +194,20 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
         question.until,
         truncated,
     )
+
+
+def _compared(store: Store, snapshot: Snapshot, question: Question, reach: int) -> Answer:
+    """The answer that shows two ranges of a view side by side, both at the one cut of the snapshot."""
+    view, shape, limit = view_in(store, snapshot.versions[question.view]), question.shape, _limit(question)
+    compare.check(view, shape)
+    whole = replace(question, against=None, limit=MOST, shape=Shape(shape.by, one=True))
+    near = ask(store, snapshot, whole, reach)
+    far = ask(store, snapshot, replace(whole, since=question.against), reach)
+    depth = len(near.columns) - len(view.outputs)
+    columns, rows = compare.beside(near.columns, depth, near.rows, far.rows, view.finish(view.neutral))
+    rows = shapes.choose(view, shape, columns, rows)
+    truncated = near.truncated or far.truncated or len(rows) > limit
+    return replace(near, columns=columns, rows=rows[:limit], truncated=truncated, against=question.against)
 
 
 def _found(plan: Plan, level: int, merged: Merged, question: Question, reach: int) -> tuple[list[Row], bool]:

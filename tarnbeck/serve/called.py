@@ -13,7 +13,7 @@ from tarnbeck.serve import moment
 from tarnbeck.serve import shape as shapes
 from tarnbeck.serve.answer import MOST, Question
 
-ARGUMENTS = ("per", "by", "every", "fill", "cumulative", "last", "since", "until")
+ARGUMENTS = ("per", "by", "every", "fill", "cumulative", "last", "against", "since", "until")
 _SQL_HAS = {"having": "WHERE", "top": "ORDER BY and LIMIT", "limit": "ORDER BY and LIMIT"}
 
 Fold = Callable[[exp.Expr], int | None]
@@ -39,10 +39,11 @@ def question(view: View, call: exp.Anonymous, fold: Fold) -> Question:
             raise UsageError(unknown(place, "argument", name, [*keys, *ARGUMENTS], "it"))
     now = fold(exp.CurrentTimestamp()) or 0
     since, until = moment.resolve(given.get("last"), given.get("since"), given.get("until"), now)
+    against = moment.compared(given.get("against"), given.get("last"), until, now)
     shape = shapes.read(
         given.get("by"), given.get("every"), fill=given.get("fill", False), cumulative=given.get("cumulative", False)
     )
-    return Question(view.name, chosen, given.get("per"), since, until, MOST, shape)
+    return Question(view.name, chosen, given.get("per"), since, until, MOST, shape, against)
 
 
 def _named(place: str, call: exp.Anonymous) -> Iterator[tuple[str, exp.Expr]]:
@@ -109,6 +110,7 @@ _READ: dict[str, Callable[[str, exp.Expr, Fold], Any]] = {
     "fill": _flag,
     "cumulative": _flag,
     "last": _text,
+    "against": _text,
     "since": _moment,
     "until": _moment,
 }

@@ -14,7 +14,7 @@ from tarnbeck.serve import catalog
 from tarnbeck.serve.answer import LIMIT, Answer, Question, answers
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
-from tarnbeck.serve.moment import resolve
+from tarnbeck.serve.moment import compared, resolve
 from tarnbeck.serve.parameters import wait as seconds
 from tarnbeck.serve.remote import Link, Remote, RemoteControl, sent_in_packs
 from tarnbeck.serve.shape import By, Shape, read
@@ -80,6 +80,7 @@ class Client:
         top: str | None = None,
         ask: Mapping[str, Any] | Sequence[str] | None = None,
         bounds: bool = False,
+        against: str | None = None,
         **named: Any,
     ) -> Answer:
         """The rows of a view, with the cut they cover: `query("ohlc", currency="EUR", last="1h")`.
@@ -93,9 +94,11 @@ class Client:
         puts the greatest of a column first.
 
         `ask` names the value that an output is asked about, such as the share of a quantile; `bounds` adds columns
-        NAME_low and NAME_high to every estimate.
+        NAME_low and NAME_high to every estimate. `last="1h", against="1d"` compares two ranges, key by key, at one cut:
+        each output once for the last hour and once, as `…_against`, for the last day.
         """
         options = {"last": last, "since": since, "until": until, "per": per, "limit": limit, "wait": wait}
+        options["against"] = against
         shape = read(by, every, cumulative=cumulative, fill=fill, having=having, top=top, ask=ask, bounds=bounds)
         return self._source.query(view, {**(keys or {}), **named}, options, shape)
 
@@ -131,8 +134,10 @@ class Folder:
         self._store = SQLiteStore(folder / "store", now)
 
     def query(self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape) -> Answer:
-        since, until = resolve(options["last"], options["since"], options["until"], now())
-        question = Question(view, keys, options["per"], since, until, options["limit"], shape)
+        at = now()
+        since, until = resolve(options["last"], options["since"], options["until"], at)
+        against = compared(options["against"], options["last"], until, at)
+        question = Question(view, keys, options["per"], since, until, options["limit"], shape, against)
         return answers(self._store, [question], same_cut=seconds(f"view '{view}'", options["wait"]))[0]
 
     def sql(self, text: str, limit: int, wait: float | None) -> SqlAnswer:

@@ -55,6 +55,21 @@ def resolve(
     return start, end
 
 
+def compared(against: str | None, last: str | None, until: int | None, now: int) -> int | None:
+    """Where the range begins that the one of `last` is compared with; both end together.
+
+    >>> compared("1h", "1m", None, now=7_200_000_000)
+    3600000000
+    """
+    if against is None:
+        return None
+    if last is None:
+        raise UsageError(
+            "range: 'against' is given without 'last'\n  it is what last is compared with, such as last 1h against 1d"
+        )
+    return within("against", (now if until is None else until) - duration(against))
+
+
 def _bound(name: str, moment: str | datetime.datetime) -> int:
     try:
         found = micros(moment)

@@ -87,7 +87,7 @@ def _called(view: View, table: exp.Table, fold: Fold) -> list[Question]:
     asked = called.question(view, table.this, lambda constant: _folding(constant, fold))
     shape = asked.shape
     keys = {} if shape.fill else _same_keys(view, shape, asked.keys)
-    start = _windowed(view) and not (shape.fill or shape.cumulative or shape.one)
+    start = _windowed(view) and not (shape.fill or shape.cumulative or shape.one or asked.against is not None)
     alias = table.alias or table.this.name
     bounds = _bounds(_Sought(alias, keys, level=False, start=start), table, fold)
     bounds.within(asked.since, asked.until)

@@ -79,6 +79,7 @@ _PATHS: Node = {
             parameters=[
                 _parameter("view", "The view's name.", "path"),
                 _parameter("last", "Windows of the last so long, such as 1h or 10 minutes."),
+                _parameter("against", "Compare last with this, key by key: each output twice, as `n` and `n_against`."),
                 _parameter("since", "Windows that end after this ISO time; without a zone it is in UTC."),
                 _parameter("until", "Windows that start before this ISO time."),
                 _parameter("per", "A level of a rollup, such as minute; the finest if left out."),

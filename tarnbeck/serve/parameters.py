@@ -11,11 +11,11 @@ import orjson
 from tarnbeck.errors import UsageError, unknown
 from tarnbeck.serve import shape as shapes
 from tarnbeck.serve.answer import LIMIT, Question, key_names
-from tarnbeck.serve.moment import resolve
+from tarnbeck.serve.moment import compared, resolve
 from tarnbeck.store.protocol import Store
 
 SHAPE = ("by", "every", "fill", "cumulative", "having", "top", "ask", "bounds")
-RESERVED = ("since", "until", "last", "per", "limit", "wait", "null", *SHAPE)
+RESERVED = ("since", "until", "last", "against", "per", "limit", "wait", "null", *SHAPE)
 KEY = "key."
 """Before the name of a key that is called like a parameter."""
 LONGEST_WAIT = 60.0
@@ -55,6 +55,7 @@ def read(view: str, given: Sequence[tuple[str, str]], now: int) -> Asked:
             _once(place, key, keys)
             keys[key] = value
     since, until = resolve(options.get("last"), options.get("since"), options.get("until"), now)
+    against = compared(options.get("against"), options.get("last"), until, now)
     limit = _limit(place, options.get("limit", LIMIT))
     shape = shapes.read(
         repeated["by"] or None,
@@ -66,7 +67,7 @@ def read(view: str, given: Sequence[tuple[str, str]], now: int) -> Asked:
         ask=repeated["ask"],
         bounds=_flag(place, "bounds", options),
     )
-    question = Question(view, keys, options.get("per"), since, until, limit, shape)
+    question = Question(view, keys, options.get("per"), since, until, limit, shape, against)
     return Asked(question, wait(place, options.get("wait")))
 
 

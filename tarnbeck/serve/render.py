@@ -71,7 +71,8 @@ def answer(given: Answer, kind: str) -> bytes:
         return to_stream(given.arrow(), facts(given))
     if kind == CSV:
         return _csv(given.names, given.rows)
-    known = facts(given) | {"since": _moment(given.since), "until": _moment(given.until)}
+    known = facts(given)
+    known |= {name: _moment(known[name]) for name in ("since", "until", "against")}
     names = given.names
     return to_json(known | {"rows": [dict(zip(names, row, strict=True)) for row in _exact(given)]})
 

@@ -29,6 +29,7 @@ def facts(answer: Answer) -> Facts:
         "level": answer.level,
         "since": answer.since,
         "until": answer.until,
+        "against": answer.against,
         "truncated": answer.truncated,
     }
 
@@ -63,6 +64,7 @@ def to_answer(table: pa.Table, known: Facts) -> Answer:
         known["since"],
         known["until"],
         known["truncated"],
+        known["against"],
     )
 
 
