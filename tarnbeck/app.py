@@ -17,12 +17,12 @@ from tarnbeck.algebra.state import Extreme
 from tarnbeck.errors import DeclarationError, UsageError, unknown
 from tarnbeck.expression import Expression, check
 from tarnbeck.plan.definition import Definition, of_stream, of_view
-from tarnbeck.plan.view import Derived, Key, Measure, StateCall, View
+from tarnbeck.plan.view import ARRIVAL, Derived, Key, Measure, StateCall, View
 from tarnbeck.schema import ddl, types
 from tarnbeck.schema.stream import Arrival, Epoch, EventTime, FromColumn, Json, Stream
 from tarnbeck.schema.types import Decimal, Physical, Scalar, ScalarType, Schema, Type
 from tarnbeck.window.duration import duration
-from tarnbeck.window.window import AllTime, Session, Window, all_time, rollup, session, sliding, tumbling
+from tarnbeck.window.window import AllTime, Session, Sliding, Window, all_time, rollup, session, sliding, tumbling
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -106,11 +106,13 @@ class App:
         where: str | None = None,
         window: Window | None = None,
         late: str | None = None,
+        keep: str | Mapping[str, str] | None = None,
         select: Mapping[str, Aggregate | Custom | str],
     ) -> View:
         """Declares a view: aggregates of a stream, by keys and window.
 
-        Events are counted however late they come, unless `late` says otherwise, such as "drop after 1 hour".
+        Events are counted however late they come, unless `late` says otherwise, such as "drop after 1 hour". Windows
+        are kept for ever, or as long as `keep` says: "30 days", or for each level of a rollup {"second": "2 days"}.
         """
         place = f"view '{_named('view', name)}'"
         if name in self.views:
@@ -120,9 +122,10 @@ class App:
         scope = _Scope(place, f"stream '{source.name}'", {column.name: column.type for column in source.schema})
         condition = None if where is None else scope.expression(where, expected=types.BOOL)
         keys = _keys(scope, by)
-        hidden = _bounds(place) if isinstance(window, Session) else ()
+        kept = _keep(place, window or all_time(), keep)
+        hidden = (*(_bounds(place) if isinstance(window, Session) else ()), *(_clock(place) if kept else ()))
         outputs, states = _outputs(scope, wrapped(select), {key.name for key in keys}, hidden)
-        declared = View(name, source, keys, condition, window or all_time(), outputs, states, _late(place, late))
+        declared = View(name, source, keys, condition, window or all_time(), outputs, states, _late(place, late), kept)
         self.views[name] = declared
         return declared
 
@@ -174,6 +177,7 @@ class App:
             where=definition["where"],
             window=_window_of(definition["window"]),
             late=definition.get("late"),
+            keep=definition.get("keep"),
             select=select,
         )
 
@@ -242,6 +246,28 @@ def _late(place: str, late: str | None) -> int | None:
         raise DeclarationError(f"{place}: late={late!r}: {wrong}") from None
 
 
+def _keep(place: str, window: Window, keep: str | Mapping[str, str] | None) -> tuple[int | None, ...]:
+    """How long each level is kept; nothing when all are kept for ever."""
+    if not keep:
+        return ()
+    levels = window.levels
+    if isinstance(window, AllTime):
+        raise DeclarationError(f"{place}: keep={keep!r}: its one window over all time never ends\n  leave it out")
+    named = dict.fromkeys(levels, keep) if isinstance(keep, str) else keep
+    for level in named:
+        if level not in levels:
+            raise DeclarationError(unknown(f"{place}: keep", "level", level, levels, "its window"))
+    try:
+        found = tuple(duration(named[level]) if level in named else None for level in levels)
+    except UsageError as wrong:
+        raise DeclarationError(f"{place}: keep={keep!r}: {wrong}") from None
+    if isinstance(window, Sliding) and found[0] is not None and found[0] < window.length:
+        raise DeclarationError(
+            f"{place}: keep={keep!r}: no window would ever be whole\n  expected at least its length, {levels[0]}"
+        )
+    return found
+
+
 def _keys(scope: _Scope, by: str | Sequence[str] | Mapping[str, str]) -> tuple[Key, ...]:
     if isinstance(by, str):
         by = (by,)
@@ -272,6 +298,12 @@ def _bounds(place: str) -> tuple[StateCall, ...]:
     """The earliest and latest event of a session's pane, before all that users ask for."""
     moment = check("_time", {"_time": types.TIMESTAMP}, place=place, owner="every stream")
     return tuple(StateCall(Extreme(Physical.INT, least), (moment,)) for least in (True, False))
+
+
+def _clock(place: str) -> tuple[StateCall, ...]:
+    """The newest arrival, which decides what a view still keeps."""
+    arrival = check(ARRIVAL, {ARRIVAL: types.TIMESTAMP}, place=place, owner="every stream")
+    return (StateCall(Extreme(Physical.INT, False), (arrival,)),)
 
 
 def _outputs(

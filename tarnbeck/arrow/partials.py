@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tarnbeck.algebra.packed import Packed
 from tarnbeck.plan import query
+from tarnbeck.plan.keep import clock_row
 from tarnbeck.plan.query import Query
 from tarnbeck.plan.view import View
 from tarnbeck.window.pane import Pane
@@ -24,12 +26,21 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Clock:
+    """The column of the newest arrival, and the row that has the newest of all, with none in it yet."""
+
+    column: str
+    row: pa.Table
+
+
+@dataclass(frozen=True)
 class Steps:
     """A view as a worker needs it: plain text, numbers and small states, because it travels with every micro-batch."""
 
     levels: tuple[Step, ...]
     packed: tuple[tuple[str, Packed], ...]
     schema: pa.Schema
+    clock: Clock | None
 
 
 def steps(view: View) -> Steps:
@@ -38,7 +49,13 @@ def steps(view: View) -> Steps:
     queries = [query.partials(view, "duckdb")]
     queries += [query.regroup(view, level, "duckdb") for level in range(1, len(panes))]
     levels = [Step(_sql(q), p if query.calendar(p) else None) for q, p in zip(queries, panes, strict=True)]
-    return Steps(tuple(levels), view.packed, view.layout.arrow)
+    return Steps(tuple(levels), view.packed, view.layout.arrow, None if view.clock is None else _clock(view))
+
+
+def _clock(view: View) -> Clock:
+    cells = zip(clock_row(view, None), view.layout.arrow, strict=True)
+    row = pa.Table.from_arrays([pa.array([cell], field.type) for cell, field in cells], schema=view.layout.arrow)
+    return Clock(f"s{view.clock}", row)
 
 
 def _sql(pieces: Query) -> str:
@@ -74,7 +91,16 @@ def partials(plan: Steps, events: pa.Table) -> pa.Table:
             source = source.set_column(column, name, state.settle(lists, regrouped=level > 0))
         numbered = source.append_column("level", pa.repeat(pa.scalar(level, pa.int64()), source.num_rows))
         levels.append(numbered.select(plan.schema.names).cast(plan.schema))
+    if plan.clock is not None and levels[0].num_rows:
+        levels.append(_ticked(plan.clock, levels[0]))
     return pa.concat_tables(levels)
+
+
+def _ticked(clock: Clock, finest: pa.Table) -> pa.Table:
+    """The row that has the newest arrival of all."""
+    place = clock.row.schema.get_field_index(clock.column)
+    newest = pc.max(finest.column(clock.column))
+    return clock.row.set_column(place, clock.row.schema.field(place), pa.array([newest.as_py()], pa.int64()))
 
 
 def _run(step: Step, source: pa.Table, moment: str) -> pa.Table:

@@ -13,6 +13,7 @@ from tarnbeck.errors import NotReady, UsageError, unknown
 from tarnbeck.lake import tables as lake
 from tarnbeck.lake.tables import Tables
 from tarnbeck.log import topics
+from tarnbeck.plan.keep import CLOCK, kept, newest_of
 from tarnbeck.plan.view import View
 from tarnbeck.spark import kafka
 from tarnbeck.spark.partials import partials
@@ -67,15 +68,16 @@ def run(source: Source, view_name: str, *, step: Callable[[str], None]) -> Audit
         if not rules.answerable(version):
             raise NotReady(f"audit: view '{view_name}' is building: there is no answer yet to audit")
         view = view_of(version, source.store.streams())
-        served = _served(snapshot, view)
+        found = served(snapshot, view)
     step("recounting")
-    return compare(view, version.cut, served, recount(source, view, version))
+    return compare(view, version.cut, found, recount(source, view, version))
 
 
-def _served(snapshot: Snapshot, view: View) -> Rows:
+def served(snapshot: Snapshot, view: View) -> Rows:
+    """The merged states that answers are made of, of all levels."""
     depth = len(view.keys)
     found: Rows = {}
-    for level in range(len(view.window.panes)):
+    for level in (*range(len(view.window.panes)), CLOCK):
         for part in snapshot.parts(view.name, level=level):
             for row in part:
                 place = (level, row[:depth], int(row[depth + 1] or 0))
@@ -104,7 +106,8 @@ def _place(place: Place, keys: dict[bytes, tuple[Raw, ...]]) -> tuple[int, tuple
 
 
 def compare(view: View, cut: Cut, served: Rows, recounted: Rows) -> Audit:
-    """Every row of both sides, by each state's own equality."""
+    """Every row that is still kept of both sides, by each state's own equality."""
+    served, recounted = _kept(view, served, recounted), _kept(view, recounted, recounted)
     differs = [p for p, states in served.items() if p in recounted and not view.equal(states, recounted[p])]
     only_served = served.keys() - recounted.keys()
     only_recount = recounted.keys() - served.keys()
@@ -113,12 +116,22 @@ def compare(view: View, cut: Cut, served: Rows, recounted: Rows) -> Audit:
     return Audit(view.name, cut, len(recounted), len(differs), len(only_served), len(only_recount), samples)
 
 
+def _kept(view: View, rows: Rows, recounted: Rows) -> Rows:
+    """Without the panes that no answer at this cut shows, for they may be removed, or not yet."""
+    if view.clock is None:
+        return rows
+    newest = newest_of(view, (states for (level, _, _), states in recounted.items() if level == CLOCK))
+    bounds = [kept(view, level, newest) for level in range(len(view.window.panes))]
+    first = {level: bound.pane for level, bound in enumerate(bounds) if bound is not None}
+    return {place: states for place, states in rows.items() if place[0] not in first or place[2] >= first[place[0]]}
+
+
 def _difference(view: View, place: tuple[int, tuple[Raw, ...], int], served: Rows, recounted: Rows) -> Difference:
     level, keys, start = place
     ours, theirs = served.get(place), recounted.get(place)
     return Difference(
         view.read_keys(keys),
-        view.window.levels[level],
+        "clock" if level == CLOCK else view.window.levels[level],
         start,
         None if ours is None else view.finish(ours),
         None if theirs is None else view.finish(theirs),

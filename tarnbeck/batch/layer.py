@@ -17,6 +17,7 @@ from tarnbeck.log import topics
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.plan.view import View
 from tarnbeck.spark.partials import partials
+from tarnbeck.store import clock
 from tarnbeck.store.definitions import stream_of, view_of
 from tarnbeck.store.protocol import Published, Refused, Store
 from tarnbeck.store.state import StreamState
@@ -122,6 +123,9 @@ def _build(source: Source, version_id: int, cut: Cut, *, full: bool, leap: bool,
         rows = 0
         found = _partial(source, view, start, cut)
         step("writing")
+        with store.snapshot([view.name], {view.name: version.id}) as snapshot:
+            arrived = clock.newest(snapshot, view)
+        found = clock.trimmed(building, view, arrived, found)
         for slice_ in range(0, found.num_rows, ROWS):
             building.write(found.slice(slice_, ROWS))
             building.renew()

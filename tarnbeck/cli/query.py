@@ -86,5 +86,7 @@ def query(
     else:
         show.rows(answer.names, answer.rows, spare="end")
     show.remark(show.covers(answer.origin, answer.cut))
+    if answer.kept_since is not None and answer.reaches_past:
+        show.remark(show.kept(view, answer.kept_since))
     if answer.truncated:
         show.remark(f"only the newest {len(answer.rows):,} rows are shown; for more: --limit")

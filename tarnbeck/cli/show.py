@@ -167,6 +167,16 @@ def covers(origin: Cut, cut: Cut) -> str:
     return f"covers {Span(origin, cut).events:,} events up to {cut}"
 
 
+def kept(view: str, since: int) -> str:
+    """The line that says that a question reached further back than a view keeps.
+
+    >>> kept("clicks", 86_400_000_000)
+    "view 'clicks' keeps windows from 1970-01-02T00:00:00Z on; what was asked for before that is left out"
+    """
+    moment = plain(datetime.fromtimestamp(since // 1_000_000, UTC).replace(microsecond=since % 1_000_000))
+    return f"view '{view}' keeps windows from {moment} on; what was asked for before that is left out"
+
+
 def size(count: float) -> str:
     """Bytes as a person reads them.
 

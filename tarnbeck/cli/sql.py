@@ -34,5 +34,7 @@ def sql(
         show.rows(answer.table.column_names, zip(*columns, strict=True))
     for view, cut in answer.cuts.items():
         show.remark(f"{view} is taken up to {cut}")
+    for view, since in answer.kept_since.items():
+        show.remark(show.kept(view, since))
     if answer.truncated:
         show.remark(f"only {answer.table.num_rows:,} rows are shown; narrow the query with a condition")

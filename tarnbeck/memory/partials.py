@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from tarnbeck.algebra.aggregate import UNIX, raw
 from tarnbeck.algebra.state import Event, Raw
+from tarnbeck.plan.keep import CLOCK, clock_row, newest_of
 from tarnbeck.plan.view import View
 
 Place = tuple[tuple[Raw, ...], int, int]
@@ -45,6 +46,9 @@ def partials(view: View, events: Iterable[dict[str, Any]]) -> Partial:
         for level, pane in enumerate(view.window.panes):
             at = (place, level, pane.start_of(moment))
             found[at] = merge(found[at], own) if at in found else own
+    if view.clock is not None and found:
+        place = tuple(None for _ in view.keys), CLOCK, 0
+        found[place] = clock_row(view, newest_of(view, found.values()))[len(view.keys) + 2 :]
     return found
 
 

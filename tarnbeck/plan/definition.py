@@ -28,7 +28,10 @@ def of_stream(stream: Stream) -> Definition:
 
 def of_view(view: View) -> Definition:
     late = {} if view.late is None else {"late": f"drop after {duration.text(view.late)}"}
-    return late | {
+    lengths = zip(view.window.levels, view.keep, strict=False)
+    kept = {level: duration.text(length) for level, length in lengths if length is not None}
+    keep = {"keep": kept} if kept else {}
+    return (late | keep) | {
         "name": view.name,
         "stream": view.stream.name,
         "by": {key.name: key.expression.sql for key in view.keys},

@@ -17,7 +17,8 @@ class Layout:
     """A partial's columns are k0.., level, pane, s0..: one row per (keys, level, pane).
 
     `level` counts a rollup's units from 0 (the finest), and is 0 for every other window. `pane` is the pane's start in
-    UTC microseconds, 0 for all time. `merge(a, b)` takes and gives one tuple of raw states.
+    UTC microseconds, 0 for all time. A view that does not keep everything has one row more, at level -1: see
+    `plan/keep.py`. `merge(a, b)` takes and gives one tuple of raw states.
     """
 
     keys: tuple[Physical, ...]

@@ -18,6 +18,8 @@ from tarnbeck.schema.types import ScalarType, Type
 from tarnbeck.window.window import Window
 
 States = tuple[Raw, ...]
+ARRIVAL = "_received"
+"""The column of every stream that says when the log received an event."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class View:
     states: tuple[StateCall, ...]
     late: int | None = None
     """An event that was received more than so many microseconds after its time is left out; None: none is."""
+    keep: tuple[int | None, ...] = ()
+    """How many microseconds the panes of each level are kept, None: for ever; nothing at all: so are all."""
 
     @functools.cached_property
     def layout(self) -> Layout:
@@ -92,6 +96,12 @@ class View:
             slots.append(slice(start, start + len(call.state.fields)))
             start = slots[-1].stop
         return slots
+
+    @functools.cached_property
+    def clock(self) -> int | None:
+        """Which field of a row of raw states is the newest arrival, in a view that does not keep everything."""
+        parts = zip(self._slots(), self.states, strict=True)
+        return next((slot.start for slot, call in parts if call.argument and call.argument.sql == ARRIVAL), None)
 
     @functools.cached_property
     def packed(self) -> tuple[tuple[str, Packed], ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tarnbeck.algebra.state import Raw
 from tarnbeck.cut import Cut
 from tarnbeck.errors import NotReady, StoreError, UsageError, unknown
+from tarnbeck.plan.keep import Kept, kept
 from tarnbeck.plan.view import View
 from tarnbeck.schema.types import Type
 from tarnbeck.serve import compare, merge, moment, values
@@ -77,6 +78,8 @@ class Answer:
     until: int | None
     truncated: bool
     against: int | None = None
+    kept_since: int | None = None
+    """Windows that start before this are no longer kept; None: all are."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -86,6 +89,12 @@ class Answer:
     def events(self) -> int:
         """How many offsets of the log the answer covers."""
         return self.origin.span_to(self.cut).events
+
+    @property
+    def reaches_past(self) -> bool:
+        """Whether the question was about windows, too, that are no longer kept."""
+        ranges = (self.since, self.since if self.against is None else self.against)
+        return self.kept_since is not None and any(since is None or since < self.kept_since for since in ranges)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -172,6 +181,9 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
     shape = question.shape
     shaped = plan if shape == AS_STORED else known.shaped(version, plan.view, shape, level)
     raws, panes = _raw_keys(plan.view, question.keys), _panes(plan.view, shaped.view, question, level)
+    bound = kept(plan.view, level, known.newest(snapshot, plan.view))
+    if bound is not None:
+        panes = bound.pane if panes[0] is None else max(panes[0], bound.pane), panes[1]
     # Rows are a function of a version and a cut: until the next commit, the same question has the same answer.
     whole = isinstance(plan.view.window, (Sliding, Session)) or shape != AS_STORED
     range_ = (question.since, question.until) if whole else panes
@@ -179,7 +191,7 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
     found = known.answered(asked)
     if found is None:
         merged = merge.read(snapshot, plan.view, level, raws, panes, reach)
-        found = _found(shaped, level, merged, question, reach)
+        found = _found(shaped, level, merged, question, bound, reach)
         known.keep(asked, found)
     rows, truncated = found
     return Answer(
@@ -193,6 +205,7 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
         question.since,
         question.until,
         truncated,
+        kept_since=None if bound is None else bound.pane if shape.one else bound.window,
     )
 
 
@@ -210,15 +223,23 @@ def _compared(store: Store, snapshot: Snapshot, question: Question, reach: int) 
     return replace(near, columns=columns, rows=rows[:limit], truncated=truncated, against=question.against)
 
 
-def _found(plan: Plan, level: int, merged: Merged, question: Question, reach: int) -> tuple[list[Row], bool]:
+def _found(
+    plan: Plan, level: int, merged: Merged, question: Question, bound: Kept | None, reach: int
+) -> tuple[list[Row], bool]:
     """The rows of an answer from the states that were read, and whether there are more."""
     view, shape = plan.view, question.shape
     if shape != AS_STORED:
         merged, level = shapes.regroup(plan.stored or view, view, merged), 0
     if isinstance(view.window, (Sliding, Session)):
         merged = merge.assembled(view, merged, (question.since, question.until), reach)
+    since = question.since
+    if bound is not None and not shape.one:
+        # A window is answered only if all its panes are kept.
+        merged = {at: states for at, states in merged.items() if at[-1] >= bound.window}
     if shape.fill:
-        merged = shapes.fill(view, merged, question.since, question.until, reach)
+        if since is not None and bound is not None:
+            since = max(since, shapes.first_from(view, bound.window))
+        merged = shapes.fill(view, merged, since, question.until, reach)
     if shape.cumulative:
         merged = shapes.cumulate(view, merged)
     chosen = shape.having is not None or shape.top is not None

@@ -179,6 +179,8 @@ async def _view(service: _Service, request: Request) -> Response:
 
 def _answered(found: Answer, kind: str) -> Response:
     headers = {"Tarnbeck-Cut": found.cut.to_json(), "Vary": "Accept"}
+    if found.kept_since is not None:
+        headers["Tarnbeck-Kept-Since"] = render.moment(found.kept_since)
     return Response(render.answer(found, kind), media_type=kind, headers=headers)
 
 

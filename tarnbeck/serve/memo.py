@@ -11,13 +11,15 @@ from functools import lru_cache, partial
 from typing import Any
 
 from tarnbeck.algebra.state import Raw
+from tarnbeck.cut import Cut
 from tarnbeck.plan.view import View
 from tarnbeck.schema import types
 from tarnbeck.schema.types import Type
 from tarnbeck.serve import moment
 from tarnbeck.serve.shape import Shape, derive
+from tarnbeck.store import clock
 from tarnbeck.store.definitions import view_of
-from tarnbeck.store.protocol import Store
+from tarnbeck.store.protocol import Snapshot, Store
 from tarnbeck.store.state import VersionState
 from tarnbeck.window.pane import Whole
 from tarnbeck.window.window import Sliding
@@ -55,6 +57,7 @@ class Memo:
         self._plans: dict[int, Plan] = {}
         self._shaped: OrderedDict[Hashable, Plan] = OrderedDict()
         self._answers: OrderedDict[Hashable, Found] = OrderedDict()
+        self._newest: dict[int, tuple[Cut, int | None]] = {}
         self._lock = threading.Lock()
 
     def plan(self, store: Store, version: VersionState) -> Plan:
@@ -64,6 +67,14 @@ class Memo:
             view = view_of(version, store.streams())
             known = self._plans[version.id] = plan_of(view)
         return known
+
+    def newest(self, snapshot: Snapshot, view: View) -> int | None:
+        """The newest arrival of a view, which is a function of its version and cut."""
+        version = snapshot.versions[view.name]
+        known = self._newest.get(version.id)
+        if known is None or known[0] != version.cut:
+            known = self._newest[version.id] = version.cut, clock.newest(snapshot, view)
+        return known[1]
 
     def shaped(self, version: VersionState, view: View, shape: Shape, level: int) -> Plan:
         """The plan of an answer that is coarser than the view."""

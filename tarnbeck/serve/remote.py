@@ -121,7 +121,7 @@ class Remote:
         headers = {"Accept": ARROW, "Content-Type": JSON}
         table, known = from_stream(self._link.call("POST", "/sql", body, headers, again=True))
         cuts = {view: cut_from_json(cut) for view, cut in known["cuts"].items()}
-        return SqlAnswer(table, cuts, known["truncated"])
+        return SqlAnswer(table, cuts, known["truncated"], known["kept_since"])
 
     def views(self) -> list[dict[str, Any]]:
         return self._listed("views")

@@ -72,13 +72,22 @@ def answer(given: Answer, kind: str) -> bytes:
     if kind == CSV:
         return _csv(given.names, given.rows)
     known = facts(given)
-    known |= {name: _moment(known[name]) for name in ("since", "until", "against")}
+    known |= {name: _moment(known[name]) for name in ("since", "until", "against", "kept_since")}
     names = given.names
     return to_json(known | {"rows": [dict(zip(names, row, strict=True)) for row in _exact(given)]})
 
 
 def _moment(micros: int | None) -> datetime.datetime | None:
     return None if micros is None else UNIX + datetime.timedelta(microseconds=micros)
+
+
+def moment(micros: int) -> str:
+    """A moment as JSON writes it, for headers.
+
+    >>> moment(86_400_000_000)
+    '1970-01-02T00:00:00Z'
+    """
+    return to_json(_moment(micros)).decode().strip('"')
 
 
 def _exact(given: Answer) -> Iterable[Sequence[Any]]:
@@ -102,6 +111,7 @@ def sql_facts(given: SqlAnswer) -> Facts:
     return {
         "columns": [{"name": name, "type": type_} for name, type_ in given.columns],
         "cuts": {view: cut_to_json(cut) for view, cut in given.cuts.items()},
+        "kept_since": dict(given.kept_since),
         "truncated": given.truncated,
     }
 
@@ -113,7 +123,8 @@ def sql_answer(given: SqlAnswer, kind: str) -> bytes:
     if kind == CSV:
         columns = [column.to_pylist() for column in given.table.columns]
         return _csv([name for name, _ in given.columns], zip(*columns, strict=True))
-    return to_json(sql_facts(given) | {"rows": given.dicts()})
+    kept = {view: _moment(since) for view, since in given.kept_since.items()}
+    return to_json(sql_facts(given) | {"kept_since": kept, "rows": given.dicts()})
 
 
 def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

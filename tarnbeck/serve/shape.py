@@ -199,6 +199,13 @@ def fill(view: View, merged: Merged, since: int | None, until: int | None, most:
     return {(*key, start): merged.get((*key, start), view.neutral) for key in keys for start in windows}
 
 
+def first_from(view: View, moment: int) -> int:
+    """The start of the first window from this moment on, of windows side by side."""
+    pane = view.window.panes[0]
+    start = pane.start_of(moment)
+    return start if start == moment else pane.end_of(start) or start
+
+
 def _between(pane: Pane, first: int, last: int, most: int) -> list[int]:
     found: list[int] = []
     start = first

@@ -17,7 +17,7 @@ from sqlglot.optimizer.scope import traverse_scope
 from tarnbeck.errors import UsageError, unknown
 from tarnbeck.plan.view import View
 from tarnbeck.schema import types
-from tarnbeck.serve import narrow
+from tarnbeck.serve import moment, narrow
 from tarnbeck.serve.answer import LIMIT, MOST, Answer, MissingError, ask, ready, view_in
 from tarnbeck.serve.memo import columns_of
 from tarnbeck.serve.table import SqlAnswer, of_rows
@@ -52,16 +52,21 @@ def query(
     tree = _parsed(text)
     tables = _views(tree, store)
     names = list(dict.fromkeys(map(_name, tables)))
+    kept: dict[str, int] = {}
     with _engine(seconds) as engine, ready(store, names, same_cut) as snapshot:
         for number, table in enumerate(tables):
-            engine.register(f"_{number}", _content(store, snapshot, table, engine))
+            pieces = _pieces(store, snapshot, table, engine)
+            engine.register(f"_{number}", _content(view_in(store, snapshot.versions[_name(table)]), table, pieces))
+            for piece in pieces:
+                if piece.reaches_past:
+                    kept[piece.view] = max(kept.get(piece.view, moment.EARLIEST), piece.kept_since or 0)
             # Each mention is a table of its own, because each can need another part of the view.
             if not table.alias:
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(_name(table))))
             table.set("this", exp.to_identifier(f"_{number}"))
         cuts = {name: snapshot.versions[name].cut for name in names}
         table, truncated = _fetched(engine.relation(tree.sql("duckdb")), limit)
-    return SqlAnswer(table, cuts, truncated)
+    return SqlAnswer(table, cuts, truncated, kept)
 
 
 def _parsed(text: str) -> exp.Query:
@@ -137,16 +142,19 @@ def _foreign(table: exp.Table, known: Mapping[str, int]) -> UsageError:
     return MissingError(unknown("sql", "view", text, known, "the application"))
 
 
-def _content(store: Store, snapshot: Snapshot, table: exp.Table, engine: _Engine) -> pa.Table:
-    """The rows of a view that this table of the query can need."""
+def _pieces(store: Store, snapshot: Snapshot, table: exp.Table, engine: _Engine) -> list[Answer]:
+    """The answers that hold the rows of a view that this table of the query can need."""
     view = view_in(store, snapshot.versions[_name(table)])
     left = MOST
     pieces = []
     for question in narrow.questions(view, table, engine.micros):
         engine.check()
-        found = ask(store, snapshot, question, reach=left)
-        left -= len(found)
-        pieces.append(found)
+        pieces.append(ask(store, snapshot, question, reach=left))
+        left -= len(pieces[-1])
+    return pieces
+
+
+def _content(view: View, table: exp.Table, pieces: Sequence[Answer]) -> pa.Table:
     if isinstance(table.this, exp.Anonymous):
         return of_rows(pieces[0].columns, (row for piece in pieces for row in piece.rows))
     return of_rows(_columns(view), _rows(view, pieces))
@@ -220,8 +228,8 @@ class _Engine:
         return self._connection.sql(text)
 
     def micros(self, constant: exp.Expr) -> int | None:
-        moment = exp.func("epoch_us", exp.cast(constant.copy(), exp.DataType.Type.TIMESTAMPTZ))
-        found: list[tuple[int | None]] = self._connection.execute(exp.select(moment).sql("duckdb")).fetchall()
+        micros = exp.func("epoch_us", exp.cast(constant.copy(), exp.DataType.Type.TIMESTAMPTZ))
+        found: list[tuple[int | None]] = self._connection.execute(exp.select(micros).sql("duckdb")).fetchall()
         return found[0][0]
 
 

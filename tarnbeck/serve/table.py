@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -31,6 +31,8 @@ class SqlAnswer:
     table: pa.Table
     cuts: Mapping[str, Cut]
     truncated: bool
+    kept_since: Mapping[str, int] = field(default_factory=dict)
+    """Of views that were asked for windows that they no longer keep: from when on they do."""
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...]:

@@ -30,6 +30,7 @@ def facts(answer: Answer) -> Facts:
         "since": answer.since,
         "until": answer.until,
         "against": answer.against,
+        "kept_since": answer.kept_since,
         "truncated": answer.truncated,
     }
 
@@ -65,6 +66,7 @@ def to_answer(table: pa.Table, known: Facts) -> Answer:
         known["until"],
         known["truncated"],
         known["against"],
+        known["kept_since"],
     )
 
 

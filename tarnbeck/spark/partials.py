@@ -14,6 +14,7 @@ from pyspark.sql.types import LongType, StructType
 
 from tarnbeck.arrow import partials as arrow
 from tarnbeck.plan import query
+from tarnbeck.plan.keep import clock_row
 from tarnbeck.plan.query import Query
 from tarnbeck.plan.view import View
 from tarnbeck.window.pane import Pane
@@ -43,7 +44,22 @@ def partials(view: View, events: DataFrame) -> DataFrame:
         levels.append(_run(query.regroup(view, level, "spark"), below))
     columns = view.layout.arrow.names
     numbered = [frame.withColumn("level", F.lit(i).cast("bigint")).select(*columns) for i, frame in enumerate(levels)]
+    if view.clock is not None:
+        numbered.append(_clock(view, finest))
     return functools.reduce(lambda a, b: a.unionAll(b), numbered)
+
+
+def _clock(view: View, finest: DataFrame) -> DataFrame:
+    """The row that has the newest arrival of all."""
+    column = f"s{view.clock}"
+    newest = finest.agg(F.max(column).alias(column)).where(F.col(column).isNotNull())
+    cells = zip(from_arrow_schema(view.layout.arrow), clock_row(view, None), strict=True)
+    return newest.select(
+        *(
+            F.col(column) if field.name == column else F.lit(cell).cast(field.dataType).alias(field.name)
+            for field, cell in cells
+        )
+    )
 
 
 def _packed(steps: arrow.Steps, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

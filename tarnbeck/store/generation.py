@@ -76,6 +76,11 @@ class SQLiteBuilding:
         merged = rows.from_arrow(partial, self._layout)
         rows.merge_into(self._con, rows.GENERATION, rows.WHOLE, self._layout, merged)
 
+    def trim(self, level: int, before: int) -> None:
+        """Leave out the panes of a level that start before this, those of the base too."""
+        query = f"DELETE FROM {rows.GENERATION} WHERE part = ? AND level = ? AND pane < ?"  # noqa: S608
+        self._con.execute(query, (rows.WHOLE, level, before))
+
     def renew(self) -> None:
         """Prolong the lease; raises LeaseLost when it is too late."""
         now = self._clock()

@@ -100,6 +100,9 @@ class Building(Protocol):
     def write(self, partial: pa.Table) -> None:
         """Merge a partial into the generation; the same key and pane may come again."""
 
+    def trim(self, level: int, before: int) -> None:
+        """Leave out the panes of a level that start before this, those of the base too."""
+
     def renew(self) -> None:
         """Prolong the lease; raises LeaseLost when it is too late."""
 

@@ -14,6 +14,7 @@ from tarnbeck.algebra.state import Raw
 from tarnbeck.app import App
 from tarnbeck.errors import UsageError, unknown
 from tarnbeck.memory.partials import Partial, partials, rows
+from tarnbeck.plan.keep import kept, newest_of
 from tarnbeck.plan.view import View
 from tarnbeck.schema.decode import decode
 from tarnbeck.schema.encode import to_json
@@ -97,8 +98,10 @@ def _records(stream: Stream, events: Iterable[Event], received: datetime.datetim
 
 
 def rows_of(view: View, partial: Partial, level: int) -> list[dict[str, Any]]:
-    """A partial's rows of one level, finished, by keys and start."""
-    windows = _assembled(view, partial, level)
+    """A partial's rows of one level, finished, by keys and start, without what is no longer kept."""
+    newest = newest_of(view, partial.values()) if view.clock is not None else None
+    bound = kept(view, level, newest)
+    windows = [found for found in _assembled(view, partial, level) if bound is None or found[1].start >= bound.window]
     windows.sort(key=lambda found: ([(key is not None, key) for key in found[0]], found[1].start))
     outputs = [output.name for output in view.outputs]
     found = []

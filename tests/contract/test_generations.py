@@ -85,6 +85,28 @@ def test_a_generation_of_a_dropped_version_is_refused(case: Case) -> None:
     assert case.store.begin_generation(version, COUNTS, cut(4), None) == Refused("gone")
 
 
+def test_a_generation_is_trimmed_level_by_level_with_the_rows_of_its_base(case: Case) -> None:
+    version = case.view().id
+    case.feed(version, cut(4), [])
+    case.store.roll(version)
+    case.built(version, cut(4), [(key, level, pane, 1) for key in "AB" for level in (0, 1) for pane in (-5, 0, 5)])
+    case.feed(version, cut(6), [("A", 0, -5, 1)])
+    case.store.roll(version)
+    base = case.state(version).generation
+    assert base is not None
+    building = case.store.begin_generation(version, COUNTS, cut(6), base.id)
+    assert not isinstance(building, Refused)
+    building.write(table(COUNTS, [("A", 0, -5, 1), ("A", 0, 5, 1)]))
+    building.trim(0, 5)
+    building.trim(7, 5)
+    building.write(table(COUNTS, [("B", 0, 0, 7)]))
+    building.seal()
+    assert isinstance(case.store.publish(building, False), Published)
+    assert case.rows() == [("A", 0, 5, 2), ("B", 0, 0, 7), ("B", 0, 5, 1)]
+    with case.store.snapshot(["ohlc"]) as snapshot:
+        assert sum(1 for part in snapshot.parts("ohlc", level=1) for _ in part) == 6
+
+
 def test_a_generation_that_is_not_sealed_is_refused(case: Case) -> None:
     version = _fed_and_rolled(case)
     building = case.store.begin_generation(version, COUNTS, cut(4), None)

@@ -6,6 +6,7 @@ import math
 import random
 import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,10 @@ def random_app(rng: random.Random, name: str) -> tb.App:
             where=rng.choice([None, "price > 100", "k is not null"]),
         )  # fmt: skip
     app.view("v2", stream, by=rng.choice(KEYS[:3]), window=rng.choice(ASSEMBLED), select=PACKED)
+    # What is kept ends amid the events, and moves on with every second that the test takes.
+    keep = f"{max(10_800, int((datetime.now(UTC) - datetime(2026, 10, 25, 12, 30, tzinfo=UTC)).total_seconds()))} s"
+    windows = [tb.rollup("second", "minute"), tb.tumbling("5 s"), *ASSEMBLED]
+    app.view("v3", stream, by=rng.choice(KEYS[:2]), window=rng.choice(windows), keep=keep, select=rng.choice(SELECTS))
     return app
 
 
