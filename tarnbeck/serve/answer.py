@@ -232,11 +232,11 @@ def _found(
         merged, level = shapes.regroup(plan.stored or view, view, merged), 0
     if isinstance(view.window, (Sliding, Session)):
         merged = merge.assembled(view, merged, (question.since, question.until), reach)
-    since = question.since
     if bound is not None and not shape.one:
         # A window is answered only if all its panes are kept.
         merged = {at: states for at, states in merged.items() if at[-1] >= bound.window}
     if shape.fill:
+        since = question.since
         if since is not None and bound is not None:
             since = max(since, shapes.first_from(view, bound.window))
         merged = shapes.fill(view, merged, since, question.until, reach)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tarnbeck.plan.definition import of_view
 from tarnbeck.serve.answer import view_in
 from tarnbeck.serve.wire import cut_to_json
 from tarnbeck.store import rules
@@ -28,6 +29,7 @@ def views(store: Store) -> list[Facts]:
                 "stream": version.stream,
                 "keys": [{"name": key.name, "type": str(key.type)} for key in view.keys],
                 "levels": list(view.window.levels),
+                "keep": of_view(view).get("keep", {}),
                 "outputs": [{"name": output.name, "type": str(output.type)} for output in view.outputs],
                 "state": "answering" if rules.answerable(version) else "building",
                 "cut": cut_to_json(version.cut),

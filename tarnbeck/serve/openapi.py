@@ -29,7 +29,8 @@ POLICY = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; frame-ancestors 'no
 _VALUES = (
     "In JSON, decimals (sums of integers too) are strings with their exact digits, times are ISO 8601 in UTC, binary "
     "values are base64, and a double that is not finite is null. `cut` says which events an answer covers: of each "
-    "partition of the topic, all below that offset."
+    "partition of the topic, all below that offset. `kept_since` says from when on a view that declares `keep` has its "
+    "windows; null: all of them."
 )
 
 
@@ -64,7 +65,8 @@ _PATHS: Node = {
     "/views": {
         "get": _operation(
             "All views",
-            "Each view with its keys, levels and outputs, its cut, and whether it is answering or building.",
+            "Each view with its keys, levels and outputs, how long it keeps which level, its cut, and whether it is "
+            "answering or building.",
             "curl localhost:8787/views",
         )
     },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import tempfile
+import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -320,7 +321,11 @@ def test_every_interface_says_it(history: History) -> None:
     try:
         with tb.connect(running.url) as remote:
             assert remote.query("minutes").kept_since == FIRST + 6 * MINUTE
+            keeps = {view["view"]: view["keep"] for view in remote.views()}
+            assert keeps["rolled"] == {"second": "90 seconds", "minute": "5 minutes"}
             assert remote.sql("select * from minutes").kept_since == {"minutes": FIRST + 6 * MINUTE}
+        with urllib.request.urlopen(f"{running.url}/views/minutes") as response:  # noqa: S310
+            assert response.headers["Tarnbeck-Kept-Since"] == text
     finally:
         running.stop()
     assert f'"kept_since":"{text}"'.encode() in render.answer(history.ask("minutes"), render.JSON)
