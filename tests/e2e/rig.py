@@ -17,6 +17,8 @@ import pyarrow as pa
 
 import tarnbeck as tb
 from tarnbeck.batch import layer as batch
+from tarnbeck.batch.audit import Audit
+from tarnbeck.batch.audit import run as audited
 from tarnbeck.batch.layer import Source
 from tarnbeck.cut import Cut
 from tarnbeck.lake import layer as lake
@@ -97,6 +99,9 @@ class Rig:
         store = self.store
         source = Source(self.spark, self.log, store, self.root)
         return batch.run(source, store.aliases()[view], full=full, step=lambda _: None, stop=threading.Event())
+
+    def audit(self, view: str) -> Audit:
+        return audited(Source(self.spark, self.log, self.store, self.root), view, step=lambda _: None)
 
     @contextmanager
     def _running(self, part: Callable[[threading.Event, Callable[[BaseException], None]], None]) -> Iterator[None]:
