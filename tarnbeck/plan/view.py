@@ -101,7 +101,7 @@ class View:
     def clock(self) -> int | None:
         """Which field of a row of raw states is the newest arrival, in a view that does not keep everything."""
         parts = zip(self._slots(), self.states, strict=True)
-        return next((slot.start for slot, call in parts if call.argument and call.argument.sql == ARRIVAL), None)
+        return next((slot.start for slot, call in parts if any(a.sql == ARRIVAL for a in call.arguments)), None)
 
     @functools.cached_property
     def packed(self) -> tuple[tuple[str, Packed], ...]:
