@@ -21,14 +21,22 @@ RECORDS = pa.schema(
         ("timestamp", TIME),
         ("key", pa.binary()),
         ("value", pa.binary()),
+        ("content_type", pa.binary()),
     ]
 )
-"""Records of the log, as decoding takes them."""
+"""Records of the log, as decoding takes them; the content type is that of a header, null without one."""
+
+PLACES = pa.schema(
+    [*(field for field in RECORDS if field.name not in ("value", "content_type")), ("index", pa.int32())]
+)
+"""Where each event stands: in which record, and where inside of it."""
+ENTRIES = PLACES.append(pa.field("value", pa.binary()))
+"""Events as JSON texts: one of a plain record, or many of a packed one."""
 
 POSITION = [("_partition", pa.int32()), ("_offset", pa.int64()), ("_index", pa.int32()), ("_received", TIME)]
 
 REJECTS = pa.schema([*POSITION, ("key", pa.binary()), ("value", pa.binary()), ("reason", pa.string())])
-"""Records that could not be decoded, whole, with the reason."""
+"""Events that could not be decoded, whole, with the reason; `_index` is null for a pack that can't be taken apart."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +66,17 @@ def required(stream: Stream) -> tuple[Column, ...]:
 
 
 def assemble(
-    stream: Stream, records: pa.Table, time: pa.Array, columns: Sequence[pa.Array], extra: pa.Array
+    stream: Stream, places: pa.Table, time: pa.Array, columns: Sequence[pa.Array], extra: pa.Array
 ) -> pa.Table:
-    """The events of records that each hold exactly one."""
-    return pa.Table.from_arrays([*_position(records), time, *columns, extra], schema=events_schema(stream))
+    """The events at these places."""
+    return pa.Table.from_arrays([*_position(places), time, *columns, extra], schema=events_schema(stream))
 
 
-def refused(records: pa.Table, reasons: Sequence[str]) -> pa.Table:
-    """The rejects of records that could not be decoded."""
-    whole = [records.column("key"), records.column("value"), pa.array(reasons, pa.string())]
-    return pa.Table.from_arrays([*_position(records), *whole], schema=REJECTS)
+def refused(entries: pa.Table, reasons: Sequence[str]) -> pa.Table:
+    """The rejects of what could not be decoded."""
+    whole = [entries.column("key"), entries.column("value"), pa.array(reasons, pa.string())]
+    return pa.Table.from_arrays([*_position(entries), *whole], schema=REJECTS)
 
 
-def _position(records: pa.Table) -> list[pa.ChunkedArray | pa.Array]:
-    index = pa.repeat(pa.scalar(0, pa.int32()), records.num_rows)
-    return [records.column("partition"), records.column("offset"), index, records.column("timestamp")]
+def _position(places: pa.Table) -> list[pa.ChunkedArray]:
+    return [places.column(name) for name in ("partition", "offset", "index", "timestamp")]

@@ -84,23 +84,23 @@ def plan(stream: Stream) -> Plan | None:
     return Plan(required(stream), options, any(isinstance(found, Decimal) for found in types))
 
 
-def decode_batch(stream: Stream, records: pa.Table) -> pa.Table | None:
-    """The events of records that are all good, or None when at least one may not be."""
+def decode_batch(stream: Stream, entries: pa.Table) -> pa.Table | None:
+    """The events of entries that are all good, or None when at least one may not be."""
     known = plan(stream)
     if known is None:
         return None
     try:
-        lines = _lines(records.column("value").combine_chunks())
+        lines = _lines(entries.column("value").combine_chunks())
         if known.has_decimals:
             _refuse_risky_decimals(lines)
         found = _read(lines, known.options)
-        if found.num_rows != records.num_rows:
+        if found.num_rows != entries.num_rows:
             return None
         columns = [_column(found.column(column.name).combine_chunks(), column, stream) for column in known.columns]
-        time = event_time(stream, records, columns)
+        time = event_time(stream, entries, columns)
     except (Doubt, pa.ArrowInvalid):
         return None
-    return assemble(stream, records, time, columns, pa.nulls(records.num_rows, EXTRA))
+    return assemble(stream, entries, time, columns, pa.nulls(entries.num_rows, EXTRA))
 
 
 def _lines(values: pa.Array) -> pa.Buffer:

@@ -25,8 +25,8 @@ Read = Callable[[object, str, Extra], object]
 Members = Callable[[dict[str, object], str, Extra], dict[str, object]]
 
 
-def decode_rows(stream: Stream, records: pa.Table) -> Decoded:
-    """Each record's event, or the reason why it has none."""
+def decode_rows(stream: Stream, entries: pa.Table) -> Decoded:
+    """Each entry's event, or the reason why it is none."""
     read = event_reader(stream)
     good: list[int] = []
     bad: list[int] = []
@@ -34,8 +34,8 @@ def decode_rows(stream: Stream, records: pa.Table) -> Decoded:
     rows: list[dict[str, object]] = []
     times: list[int] = []
     extras: list[list[tuple[str, str]] | None] = []
-    received = records.column("timestamp").cast(pa.int64()).to_pylist()
-    for at, value in enumerate(records.column("value").to_pylist()):
+    received = entries.column("timestamp").cast(pa.int64()).to_pylist()
+    for at, value in enumerate(entries.column("value").to_pylist()):
         try:
             row, time, extra = read(value, received[at])
         except Reject as reject:
@@ -47,12 +47,12 @@ def decode_rows(stream: Stream, records: pa.Table) -> Decoded:
             times.append(time)
             extras.append(sorted(extra.items()) or None)
     columns = [pa.array([row[column.name] for row in rows], arrow(column.type)) for column in stream.schema]
-    events = assemble(stream, _at(records, good), pa.array(times, TIME), columns, pa.array(extras, EXTRA))
-    return Decoded(events, refused(_at(records, bad), reasons))
+    events = assemble(stream, _at(entries, good), pa.array(times, TIME), columns, pa.array(extras, EXTRA))
+    return Decoded(events, refused(_at(entries, bad), reasons))
 
 
-def _at(records: pa.Table, places: list[int]) -> pa.Table:
-    return records.take(pa.array(places, pa.int64()))
+def _at(entries: pa.Table, places: list[int]) -> pa.Table:
+    return entries.take(pa.array(places, pa.int64()))
 
 
 @functools.lru_cache(maxsize=64)

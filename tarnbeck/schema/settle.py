@@ -49,7 +49,7 @@ def settle(found: pa.Array, column_type: Type) -> pa.Array:
         case Scalar():
             return SCALARS[column_type](found)
         case Decimal():
-            return _decimal(found, column_type)
+            return rescaled(found, column_type)
         case Struct():
             return _struct(found, column_type)
         case Array(element):
@@ -60,14 +60,17 @@ def settle(found: pa.Array, column_type: Type) -> pa.Array:
 
 
 def local_timestamps(found: pa.Array, zone: ZoneInfo) -> pa.Array:
-    """Times of which all have a zone, or none has and all are local in `zone`."""
+    """Texts of times of which all have a zone, or none has and all are local in `zone`."""
     try:
         return _timestamp(found)
     except pa.ArrowInvalid:
-        return _without_zone(found, zone)
+        shortest = pc.min(pc.binary_length(found)).as_py()
+        if found.null_count or shortest < len("2026-01-01T00"):
+            raise Doubt from None
+        return without_zone(found.cast(pa.timestamp("us")), zone)
 
 
-def event_time(stream: Stream, records: pa.Table, columns: list[pa.Array]) -> pa.Array:
+def event_time(stream: Stream, places: pa.Table, columns: list[pa.Array]) -> pa.Array:
     """When each event happened."""
     match stream.time:
         case FromColumn(column):
@@ -75,17 +78,17 @@ def event_time(stream: Stream, records: pa.Table, columns: list[pa.Array]) -> pa
         case Epoch(column, unit):
             return _epoch(columns[stream.schema.names.index(column)], unit, column)
         case Arrival():
-            received = records.column("timestamp").combine_chunks()
+            received = places.column("timestamp").combine_chunks()
             if received.null_count:
                 raise Doubt
-            return _within(received, EARLIEST, LATEST)
+            return within(received, EARLIEST, LATEST)
 
 
 def _as_it_is(found: pa.Array) -> pa.Array:
     return found
 
 
-def _within(times: pa.Array, first: int, last: int) -> pa.Array:
+def within(times: pa.Array, first: int, last: int) -> pa.Array:
     bounds = pc.min_max(times.cast(pa.int64()))
     low, high = bounds["min"].as_py(), bounds["max"].as_py()
     if low is not None and (low < first or high > last):
@@ -94,14 +97,12 @@ def _within(times: pa.Array, first: int, last: int) -> pa.Array:
 
 
 def _timestamp(found: pa.Array) -> pa.Array:
-    return _within(found.cast(TIME), FIRST_ZONED, LATEST)
+    return within(found.cast(TIME), FIRST_ZONED, LATEST)
 
 
-def _without_zone(found: pa.Array, zone: ZoneInfo) -> pa.Array:
-    shortest = pc.min(pc.binary_length(found)).as_py()
-    if found.null_count or shortest < len("2026-01-01T00"):
-        raise Doubt
-    local = found.cast(pa.timestamp("us")).cast(pa.int64()).to_numpy()
+def without_zone(found: pa.Array, zone: ZoneInfo) -> pa.Array:
+    """Local times, none of them null, as times of UTC."""
+    local = found.cast(pa.int64()).to_numpy()
     if local.min() < FIRST_ZONED or local.max() > LATEST - DAY:
         raise Doubt
     return pa.array(local - _offsets(local, zone), TIME)
@@ -129,7 +130,7 @@ def _date(found: pa.Array) -> pa.Array:
     return days
 
 
-def _double(found: pa.Array) -> pa.Array:
+def finite(found: pa.Array) -> pa.Array:
     if not pc.all(pc.is_finite(found)).as_py() and len(found) > found.null_count:
         raise Doubt
     return pc.add(found, 0.0)
@@ -142,7 +143,7 @@ def _binary(found: pa.Array) -> pa.Array:
         raise Doubt from reject
 
 
-def _decimal(found: pa.Array, column_type: Decimal) -> pa.Array:
+def rescaled(found: pa.Array, column_type: Decimal) -> pa.Array:
     bounds = pc.min_max(found)
     limit = 10 ** (column_type.precision - column_type.scale)
     low, high = bounds["min"].as_py(), bounds["max"].as_py()
@@ -174,18 +175,18 @@ def _epoch(found: pa.Array, unit: Unit, column: str) -> pa.Array:
         scaled = np.rint(numbers * numerator / denominator)
         if not np.all(np.abs(scaled) < 1e18):
             raise Doubt
-        return _within(pa.array(scaled.astype(np.int64), TIME), EARLIEST, LATEST)
+        return within(pa.array(scaled.astype(np.int64), TIME), EARLIEST, LATEST)
     # Compared before it is multiplied, for the product may not fit in 64 bits.
     if numbers.min() < EARLIEST * denominator // numerator or numbers.max() > LATEST * denominator // numerator:
         raise Doubt
-    return _within(pa.array(numbers.astype(np.int64) * numerator // denominator, TIME), EARLIEST, LATEST)
+    return within(pa.array(numbers.astype(np.int64) * numerator // denominator, TIME), EARLIEST, LATEST)
 
 
 SCALARS: dict[Scalar, Callable[[pa.Array], pa.Array]] = {
     BOOL: _as_it_is,
     INT: _as_it_is,
     LONG: _as_it_is,
-    DOUBLE: _double,
+    DOUBLE: finite,
     STRING: _as_it_is,
     TIMESTAMP: _timestamp,
     DATE: _date,

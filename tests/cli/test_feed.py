@@ -23,7 +23,8 @@ def _some(seed: int = 1, count: int = SOME) -> list[Tick]:
 
 def _decoded(values: list[bytes]) -> tuple[int, int]:
     count = len(values)
-    records = pa.table([[0] * count, range(count), [NOW] * count, pa.nulls(count, pa.binary()), values], schema=RECORDS)
+    nulls = pa.nulls(count, pa.binary())
+    records = pa.table([[0] * count, range(count), [NOW] * count, nulls, values, nulls], schema=RECORDS)
     found = decode(load(EXAMPLE).streams["prices"], records)
     return found.events.num_rows, found.rejects.num_rows
 

@@ -13,6 +13,7 @@ import pytest
 from tarnbeck.schema.ddl import parse
 from tarnbeck.schema.decode import RECORDS, REJECTS, Decoded, decode, events_schema
 from tarnbeck.schema.fast import decode_batch
+from tarnbeck.schema.packs import plain
 from tarnbeck.schema.rows import decode_rows
 from tarnbeck.schema.stream import Arrival, Epoch, EventTime, FromColumn, Json, Stream
 
@@ -266,7 +267,7 @@ def test_a_reason_stays_short_however_long_the_event() -> None:
 def test_a_local_event_time_is_read_in_the_declared_zone(local: str, utc: dt.datetime) -> None:
     stream = stream_of("t timestamp, u timestamp", FromColumn("t", "Europe/Berlin"))
     records = records_of(b'{"t":"%s"}' % local.encode())
-    for found in (decode(stream, records).events, decode_rows(stream, records).events):
+    for found in (decode(stream, records).events, decode_rows(stream, plain(records)).events):
         assert found.column("_time").to_pylist() == [utc]
     assert whole_reason("t timestamp, u timestamp", b'{"u":"2026-01-01T00:00:00"}').startswith("u: no time zone")
 
@@ -293,9 +294,9 @@ def test_an_event_without_its_time_is_refused() -> None:
 def test_an_epoch_number_is_a_time(column_type: str, unit: str, json: bytes, micros: int) -> None:
     stream = stream_of(f"t {column_type}", Epoch("t", unit))  # type: ignore[arg-type]
     records = records_of(b'{"t":%s}' % json)
-    fast = decode_batch(stream, records)
+    fast = decode_batch(stream, plain(records))
     assert fast is not None
-    for found in (fast, decode_rows(stream, records).events):
+    for found in (fast, decode_rows(stream, plain(records)).events):
         assert found.column("_time").cast(pa.int64()).to_pylist() == [micros]
 
 
@@ -315,15 +316,15 @@ def test_arrival_is_the_time_of_the_record() -> None:
 
 
 def test_spaces_and_line_ends_around_and_inside_do_not_slow_decoding_down() -> None:
-    found = decode_batch(stream_of("a int"), records_of(b'{"a":1}\r\n', b'\n {\n "a" :\t2\n}', b'{"a":3}'))
+    found = decode_batch(stream_of("a int"), plain(records_of(b'{"a":1}\r\n', b'\n {\n "a" :\t2\n}', b'{"a":3}')))
     assert found is not None
     assert found.column("a").to_pylist() == [1, 2, 3]
 
 
 def test_values_are_joined_without_running_into_each_other() -> None:
     stream = stream_of("a int")
-    assert decode_batch(stream, records_of(b'{"a":1}{"a":2}', b"{}")) is None
-    assert decode_batch(stream, records_of(b'{"a":1', b'"b":2}')) is None
+    assert decode_batch(stream, plain(records_of(b'{"a":1}{"a":2}', b"{}"))) is None
+    assert decode_batch(stream, plain(records_of(b'{"a":1', b'"b":2}'))) is None
     found = decode(stream, records_of(b'{"a":1} null', b'{"a":2}', b" ", b'{"a":3}{"a":4}'))
     assert found.events.column("a").to_pylist() == [2]
     assert found.rejects.num_rows == 3
@@ -336,7 +337,7 @@ def test_the_usual_events_are_decoded_at_once() -> None:
     value = (
         b'{"time":"2026-11-15T12:00:00.123Z","c":"3e12-1e-45","p":1.5,"v":1e-05,"q":3,"a":{"b":["2026-01-01",null]}}'
     )
-    assert decode_batch(stream, records_of(value, value)) is not None
+    assert decode_batch(stream, plain(records_of(value, value))) is not None
 
 
 CRASHERS = [b"null", b'{"a":"5e-2147483647"}', b'{"a":5e-2147483647}', b'{"a":"\\u0035\\u0065-2147483647"}']

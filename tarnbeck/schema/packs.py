@@ -1,0 +1,125 @@
+"""Packed records: many events in one record of the log, as JSON lines or as an Arrow stream."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tarnbeck.schema import cells
+from tarnbeck.schema.decoded import ENTRIES, PLACES
+from tarnbeck.schema.strict import LARGEST, Reject, shorten
+
+HEADER = "content-type"
+"""The header of a Kafka record that tells how its value is written."""
+NDJSON = "application/x-ndjson"
+ARROW = "application/vnd.apache.arrow.stream"
+MOST_EVENTS = LARGEST
+"""Events of one Arrow pack at the most: rows of nulls take no bytes, and could be as many as a number can say."""
+
+Places = npt.NDArray[np.int64]
+
+
+class Kind(enum.Enum):
+    """How a record's value is written."""
+
+    PLAIN = 0
+    LINES = 1
+    ARROW = 2
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A record's value that holds many events."""
+
+    value: bytes
+    content_type: str
+
+
+def of_lines(lines: Iterable[bytes]) -> Pack:
+    """JSON texts, none of which holds a line break, as one pack."""
+    return Pack(b"\n".join(lines), NDJSON)
+
+
+def of_table(table: pa.Table) -> Pack:
+    """A table as one pack, whatever its size."""
+    sink = pa.BufferOutputStream()
+    table = table.replace_schema_metadata()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+    return Pack(sink.getvalue().to_pybytes(), ARROW)
+
+
+def kind_of(content_type: bytes | None) -> Kind:
+    """What a content type says; one that is no pack's says nothing, for other producers set it to all sorts."""
+    named = (content_type or b"").split(b";")[0].strip().lower()
+    return _KINDS.get(named, Kind.PLAIN)
+
+
+_KINDS = {NDJSON.encode(): Kind.LINES, ARROW.encode(): Kind.ARROW}
+
+
+def kinds(records: pa.Table) -> npt.NDArray[np.int8]:
+    """The kind of each record, as the number of its enum; a record without a value is plain, and refused as such."""
+    types = records.column("content_type").combine_chunks().dictionary_encode()
+    numbers = np.array([*(kind_of(each).value for each in types.dictionary.to_pylist()), 0], np.int8)
+    known = pc.and_(types.is_valid(), records.column("value").combine_chunks().is_valid())
+    at = pc.if_else(known, pc.fill_null(types.indices, 0), len(numbers) - 1)
+    return numbers[at.to_numpy(zero_copy_only=False)]
+
+
+def plain(records: pa.Table) -> pa.Table:
+    """The entries of records that each hold one event."""
+    index = pa.repeat(pa.scalar(0, pa.int32()), records.num_rows)
+    return records.append_column("index", index).select(ENTRIES.names)
+
+
+def lines(records: pa.Table) -> pa.Table:
+    """The entries of packs of JSON lines; an empty line is none."""
+    split = pc.split_pattern(records.column("value").combine_chunks(), "\n")
+    found, parents = split.flatten(), pc.list_parent_indices(split)
+    there = pc.greater(pc.binary_length(found), 0)
+    return places(records, parents.filter(there).to_numpy()).append_column("value", found.filter(there))
+
+
+def places(records: pa.Table, parents: Places) -> pa.Table:
+    """Where events stand, given the row of each one's record; those of one record stand together."""
+    begins = np.flatnonzero(np.diff(parents, prepend=-1))
+    counts = np.diff(begins, append=len(parents))
+    index = np.arange(len(parents)) - np.repeat(begins, counts)
+    found = records.select(["partition", "offset", "timestamp", "key"]).take(pa.array(parents))
+    return found.append_column("index", pa.array(index, pa.int32())).select(PLACES.names)
+
+
+def opened(value: bytes, content_type: bytes | None) -> list[bytes]:
+    """The events of one record as JSON texts, or Reject."""
+    match kind_of(content_type):
+        case Kind.LINES:
+            return [line for line in value.split(b"\n") if line]
+        case Kind.ARROW:
+            return cells.objects(table(value))
+    return [value]
+
+
+def table(value: bytes | pa.Buffer) -> pa.Table:
+    """The rows of an Arrow stream, checked to the last bit, or Reject."""
+    source = pa.BufferReader(value)
+    try:
+        with pa.ipc.open_stream(source) as reader:
+            for field in reader.schema:
+                if not cells.readable(field.type):
+                    raise Reject(f"{shorten(field.name)}: no event can hold {shorten(str(field.type))}")
+            found = reader.read_all()
+            found.validate(full=True)
+    except (pa.ArrowException, OSError) as error:
+        raise Reject(f"not an Arrow stream: {shorten(str(error).splitlines()[0], 200)}") from None
+    if source.tell() != source.size():
+        raise Reject(f"something follows the Arrow stream at byte {source.tell()}")
+    if found.num_rows > MOST_EVENTS:
+        raise Reject(f"more than {MOST_EVENTS} events")
+    return found
