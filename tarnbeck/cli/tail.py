@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -39,32 +40,59 @@ def tail(
     place = parse_start(start)
     topic = stream_of(folder, stream).topic
     records = follow(log_of(folder, broker, properties), topic, place)
-    for record in itertools.islice(records, count):
-        _print(record, json)
+    for event in itertools.islice(itertools.chain.from_iterable(map(events_of, records)), count):
+        _print(event, json)
 
 
-def _print(record: Record, json: bool) -> None:
+@dataclass(frozen=True)
+class Event:
+    """One event of a record, or the one that it is."""
+
+    record: Record
+    index: int
+    value: bytes | None
+    packed: bool
+
+
+def events_of(record: Record) -> list[Event]:
+    """The events of a record, in their order."""
+    from tarnbeck.schema.packs import Kind, kind_of
+
+    if kind_of(record.content_type) is Kind.PLAIN or record.value is None:
+        return [Event(record, 0, record.value, packed=False)]
+    return [Event(record, index, value, packed=True) for index, value in enumerate(record.events())]
+
+
+def _print(event: Event, json: bool) -> None:
     if json:
-        show.say(show.as_json(as_dict(record)))
+        show.say(show.as_json(as_dict(event)))
     elif show.terminal():
-        show.say(shown(record))
+        show.say(shown(event))
     else:
-        sys.stdout.buffer.write((record.value or b"").replace(b"\n", b" ") + b"\n")
+        sys.stdout.buffer.write((event.value or b"").replace(b"\n", b" ") + b"\n")
     sys.stdout.flush()
 
 
-def shown(record: Record) -> str:
+def shown(event: Event) -> str:
     """One event as a person reads it: place, time of arrival, key, value."""
+    record = event.record
     key = show.printable((record.key or b"").decode(errors="replace"))
-    value = show.printable((record.value or b"").decode(errors="replace"))
+    value = show.printable((event.value or b"").decode(errors="replace"))
     time = record.timestamp.isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00")
-    return f"{record.partition}:{record.offset}  {time}  {key}  {value}"
+    place = f"{record.partition}:{record.offset}" + (f":{event.index}" if event.packed else "")
+    return f"{place}  {time}  {key}  {value}"
 
 
-def as_dict(record: Record) -> dict[str, Any]:
+def as_dict(event: Event) -> dict[str, Any]:
     """One event as JSON: bytes that are not text are told in base64."""
-    found: dict[str, Any] = {"partition": record.partition, "offset": record.offset, "received": record.timestamp}
-    for name, raw in (("key", record.key), ("value", record.value)):
+    record = event.record
+    found: dict[str, Any] = {
+        "partition": record.partition,
+        "offset": record.offset,
+        "index": event.index,
+        "received": record.timestamp,
+    }
+    for name, raw in (("key", record.key), ("value", event.value)):
         try:
             found[name] = None if raw is None else raw.decode()
         except UnicodeDecodeError:

@@ -13,6 +13,8 @@ from tarnbeck.errors import LogError, UsageError
 from tarnbeck.log import topics
 from tarnbeck.log.client import Reasons, failure
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.schema.packs import HEADER, opened
+from tarnbeck.schema.strict import Reject
 
 FETCH = 500
 """Records taken from the client at a time."""
@@ -29,6 +31,16 @@ class Record:
     timestamp: datetime
     key: bytes | None
     value: bytes | None
+    content_type: bytes | None = None
+
+    def events(self) -> list[bytes]:
+        """The events that it holds as JSON texts; what can't be taken apart is told as it is, as decoding keeps it."""
+        if self.value is None:
+            return [b""]
+        try:
+            return opened(self.value, self.content_type)
+        except Reject:
+            return [self.value]
 
 
 @dataclass(frozen=True)
@@ -183,4 +195,6 @@ def _passed(consumer: Consumer, topic: str, partitions: set[int], until: Cut) ->
 def _record(message: Message) -> Record:
     _, millis = message.timestamp()
     time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
-    return Record(message.partition(), message.offset(), time, message.key(), message.value())
+    # Of several headers with one name, the last one counts, as everywhere in Kafka.
+    content_type = dict(message.headers() or ()).get(HEADER)
+    return Record(message.partition(), message.offset(), time, message.key(), message.value(), content_type)

@@ -9,14 +9,18 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
-import orjson
+import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from tarnbeck.errors import LogError
+from tarnbeck.log import pack
 from tarnbeck.log.client import TIMEOUT, Reasons, failure
-from tarnbeck.log.lines import Format, Line, read
+from tarnbeck.log.lines import LONGEST, Format, Line, read
+from tarnbeck.log.pack import Packed, key_of
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.schema.conform import conform
 from tarnbeck.schema.encode import to_json
+from tarnbeck.schema.packs import HEADER
 from tarnbeck.schema.stream import Stream
 
 SERVE_EVERY = 500
@@ -60,7 +64,10 @@ class Sent:
 
 
 class Tally:
-    """Counts outcomes; acknowledgements may arrive in any thread that serves the producer."""
+    """Counts outcomes: `asked` and `settled` are records, all else events.
+
+    Acknowledgements may arrive in any thread that serves the producer.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -69,18 +76,18 @@ class Tally:
         self._first: dict[int, int] = {}
         self._last: dict[int, int] = {}
 
-    def refuse(self, reason: str, place: str) -> None:
+    def refuse(self, reason: str, place: str, events: int = 1) -> None:
         with self._lock:
             known = self._failures.get(reason, Failure(reason, 0, place))
-            self._failures[reason] = Failure(reason, known.count + 1, known.first)
+            self._failures[reason] = Failure(reason, known.count + events, known.first)
 
-    def settle(self, error: KafkaError | None, message: Message, place: str) -> None:
+    def settle(self, error: KafkaError | None, message: Message, place: str, events: int) -> None:
         if error is not None:
-            self.refuse(error.str(), place)
+            self.refuse(error.str(), place, events)
         with self._lock:
             self.settled += 1
             if error is None:
-                self._acknowledged += 1
+                self._acknowledged += events
                 partition, offset = message.partition(), message.offset()
                 # Two threads that serve a shared producer may tell of two records in either order.
                 self._first[partition] = min(self._first.get(partition, offset), offset)
@@ -133,6 +140,7 @@ class Sender:
         self._stream = stream
         self._producer = producer(settings) if shared is None else shared
         self._tally = Tally()
+        self._open: pack.Lines | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -151,8 +159,13 @@ class Sender:
         *,
         partition: int | None = None,
         place: str | None = None,
+        content_type: str | None = None,
+        events: int = 1,
     ) -> None:
-        """Hands one value to the producer and waits while its queue is full; `place` names it if it fails."""
+        """Hands one value to the producer and waits while its queue is full; `place` names it if it fails.
+
+        A content type makes it a packed record, which holds so many events.
+        """
         tally = self._tally
         tally.asked += 1
         where = place or f"event {tally.asked}"
@@ -161,13 +174,15 @@ class Sender:
             options["timestamp"] = round(timestamp.timestamp() * 1000)
         if partition is not None:
             options["partition"] = partition
+        if content_type is not None:
+            options["headers"] = [(HEADER, content_type.encode())]
         while True:
             try:
                 self._producer.produce(
                     self._stream.topic,
                     value,
                     key,
-                    on_delivery=lambda error, message: tally.settle(error, message, where),
+                    on_delivery=lambda error, message: tally.settle(error, message, where, events),
                     **options,
                 )
                 break
@@ -175,7 +190,7 @@ class Sender:
                 self._producer.poll(0.1)
             except KafkaException as error:
                 tally.asked -= 1
-                tally.refuse(error.args[0].str(), where)
+                tally.refuse(error.args[0].str(), where, events)
                 break
         if tally.asked % SERVE_EVERY == 0:
             self._producer.poll(0)
@@ -192,29 +207,57 @@ class Sender:
         else:
             self.send(line.value, key_of(self._stream, line.value), place=line.place)
 
+    def pack_line(self, line: Line) -> None:
+        """Puts a line that was read into a pack, which is sent when it is full, or by `flush`."""
+        if line.reason is not None:
+            self._tally.refuse(line.reason, line.place)
+            return
+        if self._open is None:
+            self._open = pack.Lines(self._partitions())
+        key = key_of(self._stream, line.value)
+        if b"\n" in line.value:
+            # Two lines for a pack; what came before it must still stand before it in its partition.
+            self._send_packs(self._open.close(self._open.partition(key)))
+            self.send(line.value, key, place=line.place)
+        else:
+            self._send_packs(self._open.add(key, line.value, line.place))
+
+    def pack_table(self, table: pa.Table) -> None:
+        """Sends the rows of a table as they are in packs, and counts those that are too large for one."""
+        self._send_packs(pack.of_table(self._stream, table, self._partitions()))
+
+    def _send_packs(self, packs: Iterable[Packed]) -> None:
+        for each in packs:
+            value = each.pack.value
+            if len(value) > LONGEST:
+                self._tally.refuse("larger than 1 MiB", each.place, each.events)
+                continue
+            place = f"{each.events} events from {each.place}" if each.events > 1 else each.place
+            content_type = each.pack.content_type
+            self.send(value, partition=each.partition, place=place, content_type=content_type, events=each.events)
+
+    def _partitions(self) -> int:
+        """How many partitions the topic has now: with the key they decide where an event goes."""
+        topic = self._stream.topic
+        try:
+            found = self._producer.list_topics(topic, TIMEOUT).topics[topic]
+        except KafkaException as error:
+            raise LogError(f"log: can't ask for topic '{topic}': {error.args[0].str()}\n  is Kafka running?") from error
+        if found.error is not None:
+            raise LogError(f"log: topic '{topic}': {found.error.str()}\n  does the application run that declares it?")
+        return len(found.partitions)
+
     def flush(self) -> Sent:
         """Waits until each record is acknowledged or given up, which the producer's time limit bounds."""
+        if self._open is not None:
+            self._send_packs(self._open.rest())
         tally, self._tally = self._tally, Tally()
         while tally.settled < tally.asked:
             self._producer.poll(0.05)
         return tally.sent()
 
 
-def key_of(stream: Stream, value: bytes) -> bytes | None:
-    """The record key of a JSON value: the text of its key column, as other producers would write it.
-
-    A value that can't be read has no key: it goes to any partition, and from there to quarantine.
-    """
-    if stream.key is None:
-        return None
-    try:
-        event = orjson.loads(value)
-    except orjson.JSONDecodeError:
-        return None
-    found = event.get(stream.key) if isinstance(event, dict) else None
-    if found is None:
-        return None
-    return found.encode() if isinstance(found, str) else orjson.dumps(found)
+Way = Callable[[Sender, Line], None]
 
 
 def send_lines(
@@ -223,13 +266,14 @@ def send_lines(
     lines: Iterable[bytes],
     *,
     format: Format = "json",  # noqa: A002
+    way: Way = Sender.send_line,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Sent:
-    """Sends the lines of a file; `progress` is told from time to time how many were read."""
+    """Sends the lines of a file, each as a record or in packs; `progress` is told now and then how many were read."""
     with Sender(settings, stream) as sender:
         count = 0
         for count, line in enumerate(read(stream, lines, format), 1):
-            sender.send_line(line)
+            way(sender, line)
             if count % SERVE_EVERY == 0:
                 progress(count)
         progress(count)
@@ -241,4 +285,12 @@ def send_events(settings: LogSettings, stream: Stream, events: Iterable[Mapping[
     with Sender(settings, stream) as sender:
         for event in events:
             sender.send_event(event)
+        return sender.flush()
+
+
+def send_table(settings: LogSettings, stream: Stream, table: pa.Table) -> Sent:
+    """Sends the rows of an Arrow table in packs; one that does not fit the stream is refused before anything is sent."""
+    fit = conform(stream, table)
+    with Sender(settings, stream) as sender:
+        sender.pack_table(fit)
         return sender.flush()

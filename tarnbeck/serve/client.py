@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +16,7 @@ from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
 from tarnbeck.serve.moment import compared, resolve
 from tarnbeck.serve.parameters import wait as seconds
-from tarnbeck.serve.remote import Link, Remote, RemoteControl, sent_in_packs
+from tarnbeck.serve.remote import Events, Link, Remote, RemoteControl, as_table, sent_over
 from tarnbeck.serve.shape import By, Shape, read
 from tarnbeck.serve.table import SqlAnswer
 from tarnbeck.store.definitions import stream_of
@@ -35,7 +35,7 @@ class Source(Protocol):
     def query(self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape) -> Answer: ...
     def sql(self, text: str, limit: int, wait: float | None) -> SqlAnswer: ...
     def views(self) -> list[dict[str, Any]]: ...
-    def send(self, stream: str, events: Iterable[Mapping[str, Any]]) -> Sent: ...
+    def send(self, stream: str, events: Events) -> Sent: ...
     def close(self) -> None: ...
 
 
@@ -110,8 +110,11 @@ class Client:
         """What can be asked: each view with its keys, levels, outputs, state and cut."""
         return self._source.views()
 
-    def send(self, stream: str, events: Iterable[Mapping[str, Any]], /) -> Sent:
-        """Sends events, and tells what the log acknowledged and at which offsets."""
+    def send(self, stream: str, events: Events, /) -> Sent:
+        """Sends events, and tells what the log acknowledged and at which offsets.
+
+        They are mappings, or the rows of an Arrow table or of a data frame that gives one, which go as packed records.
+        """
         return self._source.send(stream, events)
 
     def close(self) -> None:
@@ -149,28 +152,30 @@ class Folder:
     def views(self) -> list[dict[str, Any]]:
         return catalog.views(self._store)
 
-    def send(self, stream: str, events: Iterable[Mapping[str, Any]]) -> Sent:
+    def send(self, stream: str, events: Events) -> Sent:
         known = self._store.streams()
         if stream not in known:
             raise UsageError(unknown("send", "stream", stream, known, "the application"))
         return self._sent(stream_of(known[stream]), events)
 
-    def _sent(self, stream: Stream, events: Iterable[Mapping[str, Any]]) -> Sent:
+    def _sent(self, stream: Stream, events: Events) -> Sent:
         """Through the node that runs here, which knows its log, else straight to the folder's own broker."""
         from tarnbeck.log import broker
-        from tarnbeck.log.produce import send_events
-        from tarnbeck.schema.encode import to_json
+        from tarnbeck.log.produce import send_events, send_table
 
         url = self._node()
         if url is not None:
             link = Link(url)
             try:
-                return sent_in_packs(link, stream.name, (to_json(stream, event) for event in events))
+                return sent_over(link, stream, events)
             finally:
                 link.close()
         running = broker.find(self._folder)
         if running is None:
             raise LogError(f"send: no log runs in {self._folder}\n  start the application: tarnbeck up APP.py")
+        table = as_table(events)
+        if table is not None:
+            return send_table(running.settings, stream, table)
         return send_events(running.settings, stream, events)
 
     def _node(self) -> str | None:

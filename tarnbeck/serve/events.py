@@ -8,26 +8,33 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
+import pyarrow as pa
 
 from tarnbeck.errors import UsageError
 from tarnbeck.log.lines import LONGEST, Line
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.schema import packs
+from tarnbeck.schema.packs import ARROW, NDJSON
 from tarnbeck.schema.stream import Stream
+from tarnbeck.schema.strict import Reject
 
 if TYPE_CHECKING:
     from tarnbeck.log.produce import Sent
 
-NDJSON = "application/x-ndjson"
 BIGGEST = 16 * 1024 * 1024
 """Bytes of the largest body."""
+LARGE = 64 * 1024
+"""Bytes of a body from which on its events are packed: few of them would gain nothing."""
 
 _SPACE = " \t\n\r"
 
 
 class Sending(Protocol):
-    """What sends the lines of one request."""
+    """What sends the events of one request."""
 
     def send_line(self, line: Line) -> None: ...
+    def pack_line(self, line: Line) -> None: ...
+    def pack_table(self, table: pa.Table) -> None: ...
     def flush(self) -> Sent: ...
 
 
@@ -54,9 +61,38 @@ class TooLargeError(UsageError):
     """An event is larger than any stream takes."""
 
 
-def lines(body: bytes, content_type: str) -> list[Line]:
-    """The events of a body, each exactly as it was written; a body that is not JSON has none."""
+Hand = Callable[[Sending], None]
+"""Hands the events of a body to what sends them."""
+
+
+def read(body: bytes, content_type: str) -> Hand:
+    """How to send the events of a body; one that holds none is refused."""
     text = content_type.split(";")[0].strip().lower()
+    if text == ARROW:
+        rows = table(body)
+        return lambda sending: sending.pack_table(rows)
+    found, packed = lines(body, text), len(body) >= LARGE
+
+    def hand(sending: Sending) -> None:
+        for line in found:
+            (sending.pack_line if packed else sending.send_line)(line)
+
+    return hand
+
+
+def table(body: bytes) -> pa.Table:
+    """The rows of an Arrow stream."""
+    try:
+        found = packs.table(body)
+    except Reject as reject:
+        raise UsageError(f"events: {reject}\n  nothing was sent; expected an Arrow IPC stream") from None
+    if not found.num_rows:
+        raise UsageError("events: the body holds no event\n  expected an Arrow IPC stream with at least one row")
+    return found
+
+
+def lines(body: bytes, text: str) -> list[Line]:
+    """The events of a body, each exactly as it was written; a body that is not JSON has none."""
     found = list(_ndjson(body) if text == NDJSON else _json(body))
     if not found:
         raise UsageError("events: the body holds no event\n  expected a JSON object, a list of them, or one per line")
@@ -140,10 +176,9 @@ def _not_json(wrong: Exception) -> UsageError:
     return UsageError(f"events: the body is not JSON: {reason}\n  nothing was sent; for one per line: {NDJSON}")
 
 
-def send(sender: Sending, found: list[Line]) -> dict[str, Any]:
-    """Sends the lines and tells, once Kafka has acknowledged, what became of them."""
-    for line in found:
-        sender.send_line(line)
+def send(sender: Sending, hand: Hand) -> dict[str, Any]:
+    """Sends the events and tells, once Kafka has acknowledged, what became of them."""
+    hand(sender)
     sent = sender.flush()
     return {
         "acknowledged": sent.acknowledged,

@@ -24,6 +24,7 @@ from starlette.routing import Route
 
 from tarnbeck.errors import LogError, TarnbeckError, UsageError, unknown
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.schema.packs import NDJSON
 from tarnbeck.serve import catalog, events, failures, openapi, parameters, render, sql
 from tarnbeck.serve.answer import Answer, MissingError, answers, quick
 from tarnbeck.serve.clock import now
@@ -207,9 +208,9 @@ async def _events(service: _Service, request: Request) -> Response:
     if service.sender is None:
         raise LogError("events: this server has no log to send to\n  ask the node that runs the application")
     body = await _body(request, events.BIGGEST)
-    found = events.lines(body, request.headers.get("content-type", ""))
+    hand = await _in_thread(events.read, body, request.headers.get("content-type", ""))
     sender = await _in_thread(service.sender, stream_of(known[name]))
-    sent = await _in_thread(events.send, sender, found)
+    sent = await _in_thread(events.send, sender, hand)
     if sent["failed"]:
         some = LogError(f"events: the log did not take all of them\n  acknowledged: {sent['acknowledged']}")
         return _json(sent | {"error": failures.told(some)}, failures.status(some))
@@ -266,7 +267,7 @@ async def _jobs(service: _Service, request: Request) -> Response:
         raise UsageError(f"job: the body is not JSON: {wrong}") from None
     if not isinstance(job, dict):
         raise UsageError('job: expected a JSON object, such as {"do": "batch", "views": []}')
-    return StreamingResponse(_updates(control, job), media_type=events.NDJSON)
+    return StreamingResponse(_updates(control, job), media_type=NDJSON)
 
 
 async def _updates(control: Control, job: dict[str, Any]) -> AsyncIterator[bytes]:

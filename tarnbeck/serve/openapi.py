@@ -8,9 +8,10 @@ import html
 from importlib import metadata
 from typing import Any
 
+from tarnbeck.schema.packs import ARROW, NDJSON
 from tarnbeck.serve.answer import LIMIT, MOST
-from tarnbeck.serve.events import BIGGEST, NDJSON
-from tarnbeck.serve.render import ARROW, CSV, JSON
+from tarnbeck.serve.events import BIGGEST, LARGE
+from tarnbeck.serve.render import CSV, JSON
 
 Node = dict[str, Any]
 
@@ -122,14 +123,15 @@ _PATHS: Node = {
     "/streams/{stream}/events": {
         "post": _operation(
             "Send events",
-            f"One JSON object, a list of them, or one per line as {NDJSON}; at most {BIGGEST // 2**20} MiB, each event "
-            "1 MiB. The answer comes when Kafka has acknowledged, with the first and last offset of each partition; "
+            f"One JSON object, a list of them, one per line as {NDJSON}, or the rows of an Arrow stream as {ARROW}; at "
+            f"most {BIGGEST // 2**20} MiB, each event 1 MiB. Arrow, and bodies of {LARGE // 2**10} KiB and more, become "
+            "packed records: many events at one offset. The answer comes when Kafka has acknowledged, with the first and last offset of each partition; "
             "when it took only some, the status is 503 and `failed` tells of the others. "
             "An event that does not fit the stream is taken all the same, and goes to quarantine.",
             "curl localhost:8787/streams/prices/events -H 'content-type: application/json' -d @event.json",
             fails=(400, 404, 413, 503),
             parameters=[_parameter("stream", "The stream's name.", "path")],
-            requestBody={"required": True, "content": _content(JSON, NDJSON)},
+            requestBody={"required": True, "content": _content(JSON, NDJSON, ARROW)},
         )
     },
     "/healthz": {"get": _operation("Alive", "The process answers.", "curl localhost:8787/healthz")},

@@ -9,18 +9,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
+import pyarrow as pa
+
 from tarnbeck.errors import LogError, TarnbeckError, UsageError, unknown
+from tarnbeck.schema import packs
+from tarnbeck.schema.packs import ARROW, NDJSON
 from tarnbeck.serve import failures, values
 from tarnbeck.serve.answer import Answer
-from tarnbeck.serve.events import NDJSON
 from tarnbeck.serve.parameters import KEY
-from tarnbeck.serve.render import ARROW, JSON, to_json
+from tarnbeck.serve.render import JSON, to_json
 from tarnbeck.serve.shape import Shape
 from tarnbeck.serve.table import SqlAnswer
 from tarnbeck.serve.wire import cut_from_json, from_stream, to_answer
 
 if TYPE_CHECKING:
     from tarnbeck.log.produce import Sent
+    from tarnbeck.schema.stream import Stream
 
 SECONDS = 90.0
 """How long one response may take to begin: longer than any answer may wait."""
@@ -28,6 +32,8 @@ PACK = 4 * 1024 * 1024
 """Bytes of events that one request carries."""
 
 Headers = Mapping[str, str]
+Events = Iterable[Mapping[str, Any]] | pa.Table
+"""Mappings from column to value; or a pyarrow Table, or any other thing that gives Arrow, such as a data frame."""
 
 
 class Link:
@@ -130,29 +136,42 @@ class Remote:
         found: list[dict[str, Any]] = json.loads(self._link.call("GET", f"/{what}", None, {}, again=True))[what]
         return found
 
-    def send(self, stream: str, events: Iterable[Mapping[str, Any]]) -> Sent:
+    def send(self, stream: str, events: Events) -> Sent:
         from tarnbeck.app import App
-        from tarnbeck.schema.encode import to_json as encoded
 
         known = {each["stream"]: each["definition"] for each in self._listed("streams")}
         if stream not in known:
             raise UsageError(unknown("send", "stream", stream, known, "the application"))
-        declared = App("sender").stream_of(known[stream])
-        return sent_in_packs(self._link, stream, (encoded(declared, event) for event in events))
+        return sent_over(self._link, App("sender").stream_of(known[stream]), events)
 
     def close(self) -> None:
         self._link.close()
 
 
-def sent_in_packs(link: Link, stream: str, encoded: Iterable[bytes]) -> Sent:
-    """Sends events as lines, pack by pack, and adds up what became of them."""
+def as_table(events: Events) -> pa.Table | None:
+    """Events that come as Arrow."""
+    return pa.table(events) if hasattr(events, "__arrow_c_stream__") else None
+
+
+def sent_over(link: Link, stream: Stream, events: Events) -> Sent:
+    """Sends events over HTTP, one request after the other, and adds up what became of them."""
+    from tarnbeck.schema.conform import conform
+    from tarnbeck.schema.encode import to_json as encoded
+
+    table = as_table(events)
+    if table is not None:
+        return _sent(link, stream.name, _slices(conform(stream, table)), ARROW)
+    return _sent(link, stream.name, _packs(encoded(stream, event) for event in events), NDJSON)
+
+
+def _sent(link: Link, stream: str, bodies: Iterable[bytes], content_type: str) -> Sent:
     from tarnbeck.log.produce import Failure, Offsets, Sent
 
     acknowledged, failed, offsets = 0, list[Failure](), dict[int, Offsets]()
-    for pack in _packs(encoded):
+    for body in bodies:
         # Not tried again: the server may have sent what it got before the connection broke.
-        path, headers = f"/streams/{quote(stream, safe='')}/events", {"Content-Type": NDJSON}
-        status, content = link.exchange("POST", path, pack, headers, again=False)
+        path, headers = f"/streams/{quote(stream, safe='')}/events", {"Content-Type": content_type}
+        status, content = link.exchange("POST", path, body, headers, again=False)
         if status >= 400 and b'"acknowledged"' not in content:
             raise _failed(status, content)
         told = json.loads(content)
@@ -162,6 +181,13 @@ def sent_in_packs(link: Link, stream: str, encoded: Iterable[bytes]) -> Sent:
             before = offsets.get(int(partition))
             offsets[int(partition)] = Offsets(int(partition), first if before is None else before.first, last)
     return Sent(acknowledged, tuple(failed), tuple(offsets[partition] for partition in sorted(offsets)))
+
+
+def _slices(table: pa.Table) -> Iterator[bytes]:
+    """Rows as Arrow streams; a row that no request can carry is left to the server to refuse."""
+    step = max(1, table.num_rows * PACK // max(table.nbytes, 1))
+    for start in range(0, table.num_rows, step):
+        yield packs.of_table(table.slice(start, step)).value
 
 
 def _packs(encoded: Iterable[bytes]) -> Iterator[bytes]:

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from tarnbeck.algebra.aggregate import UNIX
+from tarnbeck.schema.packs import ARROW
 from tarnbeck.schema.types import Decimal
 from tarnbeck.serve import values
 from tarnbeck.serve.answer import Answer
@@ -21,7 +22,6 @@ from tarnbeck.serve.wire import Facts, cut_to_json, facts, to_stream
 
 JSON = "application/json"
 CSV = "text/csv"
-ARROW = "application/vnd.apache.arrow.stream"
 KINDS = (JSON, ARROW, CSV)
 
 _OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS

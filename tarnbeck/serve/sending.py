@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tarnbeck import app
 from tarnbeck.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from tarnbeck.log.produce import Sent
+    from tarnbeck.serve.remote import Events
 
 
 class App(app.App):
     """One application: a name, its streams and its views."""
 
-    def send(self, stream: str, events: Iterable[Mapping[str, Any]], /, *, to: str | Path = ".tarnbeck") -> Sent:
-        """Sends events to a running app, by its folder or URL; returns when the log has acknowledged them all."""
+    def send(self, stream: str, events: Events, /, *, to: str | Path = ".tarnbeck") -> Sent:
+        """Sends events to a running app, by its folder or URL; returns when the log has acknowledged them all.
+
+        They are mappings, or the rows of an Arrow table or of a data frame that gives one, which go as packed records.
+        """
         # A declaration alone needs no client.
         from tarnbeck.serve.client import connect
 

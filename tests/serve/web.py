@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
+
 from tarnbeck.errors import UsageError
 from tarnbeck.log.lines import Line
 from tarnbeck.log.produce import Failure, Offsets, Sent
+from tarnbeck.schema import cells
 from tarnbeck.schema.stream import Stream
 
 TOKEN = "a token"  # noqa: S105
@@ -23,14 +26,24 @@ class Outbox:
     """A log that keeps what it is sent, and refuses what says so."""
 
     lines: list[Line] = field(default_factory=list)
+    packed: int = 0
 
     def __call__(self, stream: Stream) -> Outbox:
         assert stream.name == "orders"
         self.lines.clear()
+        self.packed = 0
         return self
 
     def send_line(self, line: Line) -> None:
         self.lines.append(line)
+
+    def pack_line(self, line: Line) -> None:
+        self.packed += 1
+        self.send_line(line)
+
+    def pack_table(self, table: pa.Table) -> None:
+        for number, value in enumerate(cells.objects(table), 1):
+            self.pack_line(Line(f"row {number}", value))
 
     def flush(self) -> Sent:
         refused = [line for line in self.lines if b"refuse" in line.value]
