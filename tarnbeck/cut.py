@@ -92,8 +92,11 @@ class Span:
         return self.start[partition] <= offset < self.end[partition]
 
     @property
-    def events(self) -> int:
-        """How many offsets the span holds: at least the number of its events, for markers leave gaps."""
+    def records(self) -> int:
+        """How many offsets the span holds: the number of its records, but for gaps that transactions leave.
+
+        A packed record holds many events, so this does not tell how many there are.
+        """
         return sum(offset - self.start[partition] for partition, offset in self.end)
 
     def __bool__(self) -> bool:

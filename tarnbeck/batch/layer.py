@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FAR = 500_000
-"""Events that a view must be behind the lake for a leap to be worth it: a refused one is computed twice."""
+"""Records that a view must be behind the lake for a leap to be worth it: a refused one is computed twice."""
 ROWS = 200_000
 """Rows of a partial that are handed to the store at once."""
 
@@ -48,7 +48,7 @@ class Done:
     view: str
     cut: Cut
     full: bool
-    events: int
+    records: int
     rows: int
 
 
@@ -85,10 +85,10 @@ def _target(source: Source, stream: StreamState, rolled: Cut, leap: bool) -> Cut
     """
     if not leap:
         return rolled
-    if not stream.lake_cut.covers(rolled) or rolled.span_to(stream.lake_cut).events == 0:
+    if not stream.lake_cut.covers(rolled) or rolled.span_to(stream.lake_cut).records == 0:
         return None
     lost = not rolled.covers(topics.beginning(source.log, stream_of(stream).topic))
-    return stream.lake_cut if lost or rolled.span_to(stream.lake_cut).events > FAR else None
+    return stream.lake_cut if lost or rolled.span_to(stream.lake_cut).records > FAR else None
 
 
 def _await_lake(source: Source, stream: str, cut: Cut, stop: threading.Event, patience: float) -> None:
@@ -114,7 +114,7 @@ def _build(source: Source, version_id: int, cut: Cut, *, full: bool, leap: bool,
     if not cut.covers(start):
         raise StoreError(f"batch: view '{view.name}': its generation at {start} is ahead of {cut}; run it again")
     if base is not None and base.cut == cut:
-        return Done(view.name, cut, full=False, events=0, rows=0)
+        return Done(view.name, cut, full=False, records=0, rows=0)
     building = store.begin_generation(version.id, view.layout, cut, None if base is None else base.id)
     if isinstance(building, Refused):
         return building
@@ -137,7 +137,7 @@ def _build(source: Source, version_id: int, cut: Cut, *, full: bool, leap: bool,
     step("publishing")
     outcome = store.publish(building, leap)
     if isinstance(outcome, Published):
-        return Done(view.name, cut, base is None, start.span_to(cut).events, rows)
+        return Done(view.name, cut, base is None, start.span_to(cut).records, rows)
     building.abandon()
     return outcome
 

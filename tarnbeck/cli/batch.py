@@ -24,11 +24,11 @@ def batch(
     if json:
         show.say(show.as_json(result))
         return
-    names = ("view", "built", "events", "rows", "seconds", "up to")
+    names = ("view", "built", "records", "rows", "seconds", "up to")
     show.rows(
         names,
         (
-            (v["view"], "in full" if v["full"] else "incrementally", v["events"], v["rows"], v["seconds"], v["cut"])
+            (v["view"], "in full" if v["full"] else "incrementally", v["records"], v["rows"], v["seconds"], v["cut"])
             for v in result["views"]
         ),
     )

@@ -89,7 +89,8 @@ def _feeding(node: Node, rate: float, seed: int, fed: Fed) -> Iterator[Future[Se
 
 def feed(log: LogSettings, stream: Stream, rate: float, seed: int, fed: Fed, halt: threading.Event) -> Sent:
     """Sends ticks at a steady rate until told to halt; gives what became of them."""
-    from tarnbeck.log.produce import Sender, key_of
+    from tarnbeck.log.pack import key_of
+    from tarnbeck.log.produce import Sender
 
     with Sender(log, stream) as sender:
         due = time.monotonic()
@@ -153,7 +154,7 @@ def _lines(fed: Fed) -> Screen:
             return
         told = time.monotonic()
         closed = answer.rows[-1][answer.names.index("close")] if answer and answer.rows else None
-        covered = answer.events if answer else 0
+        covered = answer.records if answer else 0
         log(f"{fed.sent:,} sent, answers cover {covered:,}, EUR at {show.pretty(closed)}")
 
     return tell
@@ -193,6 +194,7 @@ def summary(fed: Fed, acknowledged: int, held: int, counts: dict[str, int]) -> l
 def _covered(node: Node) -> int:
     """Waits until every view and the lake have reached the log's end; gives the events below it."""
     from tarnbeck.log import topics
+    from tarnbeck.log.follow import follow
 
     stream = node.app.streams[STREAM]
     end = topics.end(node.log, stream.topic)
@@ -204,7 +206,7 @@ def _covered(node: Node) -> int:
         cuts = {f"view '{view}'": versions[alias].cut for view, alias in node.store.aliases().items()}
         behind = [who for who, cut in (cuts | {"the lake": state.lake_cut}).items() if not cut.covers(end)]
         if not behind:
-            return state.origin.span_to(end).events
+            return sum(len(record.events()) for record in follow(node.log, stream.topic, state.origin, until=end))
         if time.monotonic() > deadline:
             raise NotReady(
                 f"demo: {', '.join(behind)} did not reach the log's end ({end}) in {COVERED_WITHIN:.0f} s\n"

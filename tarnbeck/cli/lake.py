@@ -22,7 +22,7 @@ Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Wh
 def lake(accept: Accept = None, reason: Reason = None, json: Json = False, folder: Folder = FOLDER) -> None:
     """Show the lake's tables.
 
-    Rows, files, size, cut, and how many events each is behind the log.
+    Rows, files, size, cut, and how many records each is behind the log.
     """
     if accept is not None:
         _accept(accept, reason, json, folder)
@@ -44,4 +44,4 @@ def lake(accept: Accept = None, reason: Reason = None, json: Json = False, folde
 def _accept(stream: str, reason: str | None, json: bool, folder: Path) -> None:
     result = jobs.run(folder, {"do": "accept-hole", "stream": stream, "reason": reason})
     lost, cut = result["lost"], result["cut"]
-    show.say(show.as_json(result) if json else f"the lake of '{stream}' goes on at {cut}, without {lost:,} events")
+    show.say(show.as_json(result) if json else f"the lake of '{stream}' goes on at {cut}, without {lost:,} records")

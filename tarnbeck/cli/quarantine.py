@@ -37,13 +37,12 @@ def listed(
 
 def shown(
     stream: Stream,
-    place: Annotated[str, typer.Argument(metavar="PARTITION:OFFSET", help="Its place, as `list` shows it.")],
+    place: Annotated[str, typer.Argument(metavar="PLACE", help="PARTITION:OFFSET, with :INDEX for one of a pack.")],
     json: Json = False,
     folder: Folder = FOLDER,
 ) -> None:
     """Show one quarantined event whole."""
-    partition, offset = place_of(place)
-    job = {"do": "quarantine", "action": "show", "stream": stream, "partition": partition, "offset": offset}
+    job = {"do": "quarantine", "action": "show", "stream": stream, "place": place_of(place)}
     event = jobs.run(folder, job)["event"]
     if json:
         show.say(show.as_json(event))
@@ -57,13 +56,16 @@ def shown(
 def retried(
     stream: Stream,
     places: Annotated[
-        list[str] | None, typer.Argument(metavar="PARTITION:OFFSET", help="Their places; all when none is named.")
+        list[str] | None,
+        typer.Argument(
+            metavar="PLACE", help="PARTITION:OFFSET, with :INDEX for one of a pack; all when none is named."
+        ),
     ] = None,
     json: Json = False,
     folder: Folder = FOLDER,
 ) -> None:
-    """Append quarantined events to the log again, as they are: they get new places and are decoded anew."""
-    chosen = [list(place_of(place)) for place in places] if places else None
+    """Append quarantined events to the log again, each by itself: they get new places and are decoded anew."""
+    chosen = [place_of(place) for place in places] if places else None
     result = jobs.run(folder, {"do": "quarantine", "action": "retry", "stream": stream, "places": chosen})
     if json:
         show.say(show.as_json(result))
@@ -74,16 +76,15 @@ def retried(
         raise typer.Exit(1)
 
 
-def place_of(text: str) -> tuple[int, int]:
+def place_of(text: str) -> list[int]:
     """Reads a place in the log.
 
-    >>> place_of("0:617")
-    (0, 617)
+    >>> place_of("0:617"), place_of("0:617:3")
+    ([0, 617], [0, 617, 3])
     """
-    found = re.fullmatch(r"(\d{1,9}):(\d{1,18})", text, re.ASCII)
-    if not found:
-        raise UsageError(f"bad place '{text}'\n  expected partition:offset, such as 0:617")
-    return int(found[1]), int(found[2])
+    if not re.fullmatch(r"\d{1,9}:\d{1,18}(:\d{1,9})?", text, re.ASCII):
+        raise UsageError(f"bad place '{text}'\n  expected partition:offset[:index], such as 0:617 or 0:617:3")
+    return [int(number) for number in text.split(":")]
 
 
 def _cell(event: dict[str, Any], name: str) -> Any:

@@ -162,9 +162,9 @@ def covers(origin: Cut, cut: Cut) -> str:
     """The line that says what an answer holds.
 
     >>> covers(Cut.of("t", {}), Cut.of("t", {0: 617, 1: 617}))
-    'covers 1,234 events up to 0:617 1:617'
+    'covers 1,234 records up to 0:617 1:617'
     """
-    return f"covers {Span(origin, cut).events:,} events up to {cut}"
+    return f"covers {Span(origin, cut).records:,} records up to {cut}"
 
 
 def kept(view: str, since: int) -> str:

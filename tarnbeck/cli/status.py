@@ -10,10 +10,15 @@ from tarnbeck.cli import show
 from tarnbeck.cli.options import FOLDER, Folder, Json
 from tarnbeck.cli.place import store_of
 
-PARTS = ("part", "state", "lag_events", "lag_seconds", "rate", "error")
-VIEWS = ("view", "version", "state", "cut", "generation_cut", "lag_events", "lag_seconds")
-STREAMS = ("stream", "end", "lake_cut", "lag_events", "lag_seconds")
-TITLES = {"lag_events": "events behind", "lag_seconds": "seconds behind", "rate": "events/s", "generation_cut": "batch"}
+PARTS = ("part", "state", "lag_records", "lag_seconds", "rate", "error")
+VIEWS = ("view", "version", "state", "cut", "generation_cut", "lag_records", "lag_seconds")
+STREAMS = ("stream", "end", "lake_cut", "lag_records", "lag_seconds")
+TITLES = {
+    "lag_records": "records behind",
+    "lag_seconds": "seconds behind",
+    "rate": "records/s",
+    "generation_cut": "batch",
+}
 
 
 def status(json: Json = False, folder: Folder = FOLDER) -> None:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 TRIGGER = "5 seconds"
 MOST = 4_000_000
-"""Offsets of one commit at the most."""
+MOST_BYTES = 512 << 20
+"""Records and bytes of one commit at the most."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,15 @@ def run(
     """Mirrors the log into the lake until told to stop, or until another lake writer takes over."""
     layer = _Lake(spark, log, store, root, store.take_token(LAKE), told)
     query = supervised.Query(
-        "lake", log, folder / "checkpoints", trigger, MOST, starts=layer.starts, handle=layer.handle, failed=failed
+        "lake",
+        log,
+        folder / "checkpoints",
+        trigger,
+        MOST,
+        MOST_BYTES,
+        starts=layer.starts,
+        handle=layer.handle,
+        failed=failed,
     )
     supervised.run(spark, query, stop)
 
@@ -92,8 +101,9 @@ class _Lake:
                 f"  tarnbeck lake --accept-hole {name} --reason TEXT"
             )
 
-    def handle(self, batch: MicroBatch) -> None:
+    def handle(self, batch: MicroBatch) -> int:
         """One planned span per stream; a span without records still moves the lake's cut."""
+        weight = 0
         for name, state in self.store.streams().items():
             topic = stream_of(state).topic
             if topic not in batch.ends:
@@ -103,7 +113,8 @@ class _Lake:
             if start == end:
                 continue
             intent = self._open(name, start, end)
-            self._write(state, intent, redo=False)
+            weight += self._write(state, intent, redo=False)
+        return weight
 
     def _open(self, name: str, start: Cut, end: Cut) -> Intent:
         try:
@@ -114,12 +125,13 @@ class _Lake:
             raise Moved(f"lake: stream '{name}' is not at {start}")
         return intent
 
-    def _write(self, state: StreamState, intent: Intent, *, redo: bool) -> None:
+    def _write(self, state: StreamState, intent: Intent, *, redo: bool) -> int:
         span = intent.start.span_to(intent.end)
         written = writer.write(self.spark, self.log, Tables(self.root, stream_of(state)), span, intent.id, redo=redo)
         if not self.store.close_intent(intent):
             raise Moved(f"lake: stream '{state.name}': another writer closed {span.end}")
-        self.told(Progress(state.name, span.events, written.quarantined))
+        self.told(Progress(state.name, span.records, written.quarantined))
+        return written.bytes
 
 
 def accept_hole(spark: SparkSession, log: LogSettings, store: Store, root: str, name: str, reason: str) -> Cut:

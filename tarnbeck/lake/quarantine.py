@@ -7,6 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql.functions import expr
+
 from tarnbeck.errors import UsageError
 from tarnbeck.lake import tables as lake
 from tarnbeck.lake.tables import Tables
@@ -15,17 +17,20 @@ from tarnbeck.store.state import StreamState
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
+Place = tuple[int, int, int | None]
+"""Partition, offset and index; without an index, all that the record brought here."""
+
 MOST = 10_000
 """Events that are looked at or retried at once."""
 
 
 @dataclass(frozen=True)
 class Rejected:
-    """One event in quarantine, whole."""
+    """One event in quarantine, whole; or a pack that could not be taken apart, whose index is None."""
 
     partition: int
     offset: int
-    index: int
+    index: int | None
     received: datetime.datetime
     key: bytes | None
     value: bytes | None
@@ -41,24 +46,35 @@ def newest(spark: SparkSession, tables: Tables, state: StreamState, most: int) -
     return _collect(_all(spark, tables, state).orderBy("_received", "_partition", "_offset", ascending=False), most)
 
 
-def one(spark: SparkSession, tables: Tables, state: StreamState, place: tuple[int, int]) -> Rejected:
+def one(spark: SparkSession, tables: Tables, state: StreamState, place: Place) -> Rejected:
     found = select(spark, tables, state, {place})
     if not found:
         raise UsageError(
-            f"quarantine: nothing at partition {place[0]}, offset {place[1]} of stream '{state.name}'\n"
+            f"quarantine: nothing at {_told(place)} of stream '{state.name}'\n"
             f"  see: tarnbeck quarantine list {state.name}"
+        )
+    if len(found) > 1:
+        partition, offset, _ = place
+        raise UsageError(
+            f"quarantine: {len(found)} events at {_told(place)} of stream '{state.name}'\n"
+            f"  say which: {', '.join(f'{partition}:{offset}:{row.index}' for row in found[:10])}"
         )
     return found[0]
 
 
-def select(
-    spark: SparkSession, tables: Tables, state: StreamState, places: Collection[tuple[int, int]] | None
-) -> list[Rejected]:
+def _told(place: Place) -> str:
+    partition, offset, index = place
+    return f"partition {partition}, offset {offset}" + ("" if index is None else f", index {index}")
+
+
+def select(spark: SparkSession, tables: Tables, state: StreamState, places: Collection[Place] | None) -> list[Rejected]:
     """The events at these places, or all, in the order of the log."""
     frame = _all(spark, tables, state)
     if places is not None:
-        chosen = spark.createDataFrame(sorted(places), "_partition int, _offset bigint")
-        frame = frame.join(chosen, ["_partition", "_offset"], "leftsemi")
+        rows = sorted(places, key=lambda place: [-1 if each is None else each for each in place])
+        chosen = spark.createDataFrame(rows, "partition int, offset bigint, index int").alias("chosen")
+        same = "_partition = chosen.partition AND _offset = chosen.offset AND _index <=> coalesce(chosen.index, _index)"
+        frame = frame.join(chosen, expr(same), "leftsemi")
     return _collect(frame.orderBy("_partition", "_offset", "_index"), MOST)
 
 

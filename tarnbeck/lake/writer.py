@@ -18,9 +18,13 @@ TRANSACTION = "tarnbeck-lake"
 
 @dataclass(frozen=True)
 class Written:
-    """What one span brought into quarantine; 0 when an earlier attempt had written the events already."""
+    """What one span brought into quarantine, and the bytes of its records.
+
+    Both are 0 when an earlier attempt had written the events already.
+    """
 
     quarantined: int
+    bytes: int
 
 
 def write(spark: SparkSession, log: LogSettings, tables: Tables, span: Span, intent: int, *, redo: bool) -> Written:
@@ -31,12 +35,12 @@ def write(spark: SparkSession, log: LogSettings, tables: Tables, span: Span, int
     """
     partitions = range(tables.stream.partitions)
     records = kafka.at_rest(spark, log, tables.stream.topic, span, partitions)
-    rejected = kafka.Counter(spark)
-    events = kafka.decoded(records, tables.stream, tables.events_type, rejected)
+    rejected, weighed = kafka.Counter(spark), kafka.Counter(spark)
+    events = kafka.decoded(records, tables.stream, tables.events_type, rejected, weighed)
     _append(events, tables.events, span, intent)
     if redo or rejected.value:
         _append(kafka.rejects(records, tables.stream, tables.quarantine_type), tables.quarantine, span, intent)
-    return Written(rejected.value)
+    return Written(rejected.value, weighed.value)
 
 
 def bar(spark: SparkSession, tables: Tables, span: Span, intent: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 import pyarrow as pa
 from pyarrow import types as of
@@ -14,6 +15,8 @@ from pyarrow import types as of
 from tarnbeck.schema import cells, packs
 from tarnbeck.schema.packs import Pack
 from tarnbeck.schema.stream import Stream
+
+Numbers = npt.NDArray[np.int64]
 
 FULL = 1_000_000
 """Bytes of the largest pack: with all that Kafka adds it stays below the 1 MiB that brokers take unless told."""
@@ -77,7 +80,7 @@ def of_table(stream: Stream, table: pa.Table, partitions: int) -> Iterator[Packe
         yield from _cut(table.take(pa.array(rows)).combine_chunks(), None if partition < 0 else partition, rows)
 
 
-def _partitions(stream: Stream, table: pa.Table, partitions: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _partitions(stream: Stream, table: pa.Table, partitions: int) -> Numbers:
     """The partition of each row, -1 for any."""
     if stream.key is None or table.column_names.count(stream.key) != 1:
         return np.full(table.num_rows, -1)
@@ -86,7 +89,8 @@ def _partitions(stream: Stream, table: pa.Table, partitions: int) -> np.ndarray[
         return np.array([_partition(text, partitions) for text in cells.texts(column)], np.int64)
     encoded = column if of.is_dictionary(column.type) else column.dictionary_encode()
     known = [*(_partition(text, partitions) for text in cells.texts(encoded.dictionary)), -1]
-    return np.array(known, np.int64)[encoded.indices.fill_null(len(known) - 1).to_numpy(zero_copy_only=False)]
+    found: Numbers = np.array(known)[encoded.indices.fill_null(len(known) - 1).to_numpy(zero_copy_only=False)]
+    return found
 
 
 def _partition(text: str | None, partitions: int) -> int:
@@ -94,9 +98,7 @@ def _partition(text: str | None, partitions: int) -> int:
     return -1 if key is None else partition_of(key, partitions)
 
 
-def _cut(
-    rows: pa.Table, partition: int | None, numbers: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> Iterator[Packed]:
+def _cut(rows: pa.Table, partition: int | None, numbers: Numbers) -> Iterator[Packed]:
     """As few packs as keep below the limit; a single row that is larger is left to whoever sends it to refuse."""
     step = max(1, int(rows.num_rows * FULL // max(rows.nbytes * 1.05 + 4096, 1)))
     for start in range(0, rows.num_rows, step):

@@ -289,7 +289,7 @@ def send_events(settings: LogSettings, stream: Stream, events: Iterable[Mapping[
 
 
 def send_table(settings: LogSettings, stream: Stream, table: pa.Table) -> Sent:
-    """Sends the rows of an Arrow table in packs; one that does not fit the stream is refused before anything is sent."""
+    """Sends the rows of an Arrow table in packs; one that does not fit is refused before anything is sent."""
     fit = conform(stream, table)
     with Sender(settings, stream) as sender:
         sender.pack_table(fit)

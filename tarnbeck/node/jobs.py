@@ -20,8 +20,10 @@ from tarnbeck.lake import tables as lake
 from tarnbeck.lake.layer import accept_hole
 from tarnbeck.lake.tables import Tables
 from tarnbeck.log import topics
+from tarnbeck.log.pack import key_of
 from tarnbeck.log.produce import Sender, Sent
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.schema.packs import ARROW
 from tarnbeck.store.definitions import stream_of
 from tarnbeck.store.protocol import Refused, Store
 from tarnbeck.store.state import StreamState
@@ -170,7 +172,7 @@ def _lake(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
         tell({"view": name, "step": "reading"})
         where = Tables(desk.root, stream_of(state))
         lake.create(desk.spark, where)
-        lag = state.lake_cut.span_to(state.lake_cut.advance(topics.end(desk.log, where.stream.topic))).events
+        lag = state.lake_cut.span_to(state.lake_cut.advance(topics.end(desk.log, where.stream.topic))).records
         for kind, path in (("events", where.events), ("quarantine", where.quarantine)):
             size = lake.size(desk.spark, path)
             tables.append({"stream": name, "table": kind, **asdict(size), "cut": str(state.lake_cut), "lag": lag})
@@ -184,7 +186,7 @@ def _accept_hole(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
     if not reason:
         raise UsageError("lake: a hole is accepted with a reason, which is kept\n  add one: --reason TEXT")
     cut = accept_hole(desk.spark, desk.log, desk.store, desk.root, name, reason)
-    return {"stream": name, "lost": known[name].lake_cut.span_to(cut).events, "cut": str(cut)}
+    return {"stream": name, "lost": known[name].lake_cut.span_to(cut).records, "cut": str(cut)}
 
 
 def _optimize(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
@@ -226,12 +228,17 @@ def _listed(desk: Desk, job: Job) -> Any:
 
 def _shown(desk: Desk, job: Job) -> Any:
     ((name, state),) = _streams(desk, {"stream": job["stream"]}).items()
-    place = (int(job["partition"]), int(job["offset"]))
-    row = quarantine.one(desk.spark, Tables(desk.root, stream_of(state)), state, place)
+    row = quarantine.one(desk.spark, Tables(desk.root, stream_of(state)), state, _place(job["place"]))
     value, encoding = _readable(row.value)
     return {
         "event": {"stream": name, **row.place(), "reason": row.reason, "value": value, "encoding": encoding},
     }
+
+
+def _place(place: list[int | None]) -> quarantine.Place:
+    """A place as JSON has it: partition, offset and, if one event of a pack is meant, its index."""
+    partition, offset, index = [*place, None][:3]
+    return int(partition or 0), int(offset or 0), None if index is None else int(index)
 
 
 def _readable(value: bytes | None) -> tuple[str | None, str]:
@@ -244,14 +251,18 @@ def _readable(value: bytes | None) -> tuple[str | None, str]:
 
 
 def _retried(desk: Desk, job: Job) -> Any:
-    """Appends quarantined records to the log again: nothing is ever inserted below a cut."""
+    """Appends quarantined events to the log again, each as a record of its own: nothing is inserted below a cut.
+
+    A pack that could not be taken apart goes again as a whole; only Arrow can be so broken, lines can always be told.
+    """
     ((_, state),) = _streams(desk, {"stream": job["stream"]}).items()
     tables = Tables(desk.root, stream_of(state))
-    places = None if job.get("places") is None else {(int(p), int(o)) for p, o in job["places"]}
+    places = None if job.get("places") is None else {_place(place) for place in job["places"]}
     rows = quarantine.select(desk.spark, tables, state, places)
     with Sender(desk.log, tables.stream) as sender:
         for row in rows:
-            sender.send(row.value or b"", row.key)
+            key = row.key or key_of(tables.stream, row.value or b"")
+            sender.send(row.value or b"", key, content_type=ARROW if row.index is None else None)
         sent: Sent = sender.flush()
     return {
         "sent": sent.acknowledged,

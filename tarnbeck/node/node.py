@@ -214,7 +214,7 @@ class Node:
         return {
             "part": name,
             "state": state,
-            "lag_events": max((each["lag_events"] for each in followed), default=0),
+            "lag_records": max((each["lag_records"] for each in followed), default=0),
             "lag_seconds": max((each["lag_seconds"] for each in followed), default=0.0),
             "rate": self._rates.get(name, 0.0),
             "error": error or self._errors.get(name),

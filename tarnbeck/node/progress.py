@@ -1,4 +1,4 @@
-"""How far every part is: cuts against the log's end, in events and seconds."""
+"""How far every part is: cuts against the log's end, in records and seconds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Ends = dict[str, Cut]
 
 
 class Watch:
-    """Samples where the log ends, so that a lag of events can be told as a lag of seconds."""
+    """Samples where the log ends, so that a lag of records can be told as a lag of seconds."""
 
     def __init__(self, log: LogSettings, store: Store) -> None:
         self._log, self._store = log, store
@@ -51,12 +51,12 @@ class Watch:
         return self._samples[-1][1] if self._samples else {}
 
     def lag(self, stream: str, cut: Cut) -> tuple[int, float]:
-        """Events between the cut and the log's end, and for how many seconds the first of them has been waiting."""
+        """Records between the cut and the log's end, and for how many seconds the first of them has been waiting."""
         end = self.ends.get(stream)
         if end is None or cut.covers(end):
             return 0, 0.0
         waiting = (at for at, ends in self._samples if stream in ends and not cut.covers(ends[stream]))
-        return cut.meet(end).span_to(end).events, round(time.monotonic() - next(waiting), 1)
+        return cut.meet(end).span_to(end).records, round(time.monotonic() - next(waiting), 1)
 
 
 def views(store: Store, watch: Watch) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def views(store: Store, watch: Watch) -> list[dict[str, Any]]:
     found = []
     for view, alias in sorted(store.aliases().items()):
         version = versions[alias]
-        events, seconds = watch.lag(version.stream, version.cut)
+        records, seconds = watch.lag(version.stream, version.cut)
         found.append(
             {
                 "view": view,
@@ -72,7 +72,7 @@ def views(store: Store, watch: Watch) -> list[dict[str, Any]]:
                 "stream": version.stream,
                 "state": "answering" if rules.answerable(version) else "building",
                 "cut": str(version.cut),
-                "lag_events": events,
+                "lag_records": records,
                 "lag_seconds": seconds,
                 "generation_cut": str(version.generation.cut) if version.generation else None,
                 "epochs": len(version.epochs),
@@ -84,7 +84,7 @@ def views(store: Store, watch: Watch) -> list[dict[str, Any]]:
 def streams(store: Store, watch: Watch) -> list[dict[str, Any]]:
     found = []
     for name, state in sorted(store.streams().items()):
-        events, seconds = watch.lag(name, state.lake_cut)
+        records, seconds = watch.lag(name, state.lake_cut)
         found.append(
             {
                 "stream": name,
@@ -92,7 +92,7 @@ def streams(store: Store, watch: Watch) -> list[dict[str, Any]]:
                 "origin": str(state.origin),
                 "end": str(watch.ends.get(name, state.origin)),
                 "lake_cut": str(state.lake_cut),
-                "lag_events": events,
+                "lag_records": records,
                 "lag_seconds": seconds,
             }
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,12 @@ MOST_EVENTS = LARGEST
 """Events of one Arrow pack at the most: rows of nulls take no bytes, and could be as many as a number can say."""
 
 Places = npt.NDArray[np.int64]
+
+
+class GivesArrow(Protocol):
+    """A pyarrow Table, or any other thing that gives one, such as a data frame."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
 class Kind(enum.Enum):
@@ -55,6 +62,11 @@ def of_table(table: pa.Table) -> Pack:
     return Pack(sink.getvalue().to_pybytes(), ARROW)
 
 
+def gives_arrow(found: object) -> TypeGuard[GivesArrow]:
+    """Whether something is a table, or gives one."""
+    return hasattr(found, "__arrow_c_stream__")
+
+
 def kind_of(content_type: bytes | None) -> Kind:
     """What a content type says; one that is no pack's says nothing, for other producers set it to all sorts."""
     named = (content_type or b"").split(b";")[0].strip().lower()
@@ -70,7 +82,8 @@ def kinds(records: pa.Table) -> npt.NDArray[np.int8]:
     numbers = np.array([*(kind_of(each).value for each in types.dictionary.to_pylist()), 0], np.int8)
     known = pc.and_(types.is_valid(), records.column("value").combine_chunks().is_valid())
     at = pc.if_else(known, pc.fill_null(types.indices, 0), len(numbers) - 1)
-    return numbers[at.to_numpy(zero_copy_only=False)]
+    found: npt.NDArray[np.int8] = numbers[at.to_numpy(zero_copy_only=False)]
+    return found
 
 
 def plain(records: pa.Table) -> pa.Table:

@@ -86,9 +86,9 @@ class Answer:
         return tuple(name for name, _ in self.columns)
 
     @property
-    def events(self) -> int:
-        """How many offsets of the log the answer covers."""
-        return self.origin.span_to(self.cut).events
+    def records(self) -> int:
+        """How many records of the log the answer covers; a packed one holds many events."""
+        return self.origin.span_to(self.cut).records
 
     @property
     def reaches_past(self) -> bool:

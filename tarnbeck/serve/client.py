@@ -9,14 +9,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+import pyarrow as pa
+
 from tarnbeck.errors import LogError, UsageError, unknown
+from tarnbeck.schema.packs import gives_arrow
 from tarnbeck.serve import catalog
 from tarnbeck.serve.answer import LIMIT, Answer, Question, answers
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
 from tarnbeck.serve.moment import compared, resolve
 from tarnbeck.serve.parameters import wait as seconds
-from tarnbeck.serve.remote import Events, Link, Remote, RemoteControl, as_table, sent_over
+from tarnbeck.serve.remote import Events, Link, Remote, RemoteControl, sent_over
 from tarnbeck.serve.shape import By, Shape, read
 from tarnbeck.serve.table import SqlAnswer
 from tarnbeck.store.definitions import stream_of
@@ -173,9 +176,8 @@ class Folder:
         running = broker.find(self._folder)
         if running is None:
             raise LogError(f"send: no log runs in {self._folder}\n  start the application: tarnbeck up APP.py")
-        table = as_table(events)
-        if table is not None:
-            return send_table(running.settings, stream, table)
+        if gives_arrow(events):
+            return send_table(running.settings, stream, pa.table(events))
         return send_events(running.settings, stream, events)
 
     def _node(self) -> str | None:

@@ -67,7 +67,7 @@ def _of_status(status: Mapping[str, Any]) -> Iterator[Metric]:
         running.add_metric((part["part"],), float(part["state"] == "running"))
     yield running
     for kind in ("part", "view", "stream"):
-        for figure, unit in (("lag_events", "events"), ("lag_seconds", "seconds"), ("rate", "events per second")):
+        for figure, unit in (("lag_records", "records"), ("lag_seconds", "seconds"), ("rate", "records per second")):
             family = GaugeMetricFamily(f"tarnbeck_{kind}_{figure}", f"{figure} of a {kind}, in {unit}.", labels=(kind,))
             for each in status.get(f"{kind}s", ()):
                 if isinstance(each.get(figure), (int, float)):

@@ -124,8 +124,9 @@ _PATHS: Node = {
         "post": _operation(
             "Send events",
             f"One JSON object, a list of them, one per line as {NDJSON}, or the rows of an Arrow stream as {ARROW}; at "
-            f"most {BIGGEST // 2**20} MiB, each event 1 MiB. Arrow, and bodies of {LARGE // 2**10} KiB and more, become "
-            "packed records: many events at one offset. The answer comes when Kafka has acknowledged, with the first and last offset of each partition; "
+            f"most {BIGGEST // 2**20} MiB, each event 1 MiB. Arrow, and bodies from {LARGE // 2**10} KiB on, become "
+            "packed records: many events at one offset. The answer comes when Kafka has acknowledged, with the first "
+            "and last offset of each partition; "
             "when it took only some, the status is 503 and `failed` tells of the others. "
             "An event that does not fit the stream is taken all the same, and goes to quarantine.",
             "curl localhost:8787/streams/prices/events -H 'content-type: application/json' -d @event.json",

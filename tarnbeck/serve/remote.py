@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tarnbeck.errors import LogError, TarnbeckError, UsageError, unknown
 from tarnbeck.schema import packs
-from tarnbeck.schema.packs import ARROW, NDJSON
+from tarnbeck.schema.packs import ARROW, NDJSON, GivesArrow, gives_arrow
 from tarnbeck.serve import failures, values
 from tarnbeck.serve.answer import Answer
 from tarnbeck.serve.parameters import KEY
@@ -32,8 +32,8 @@ PACK = 4 * 1024 * 1024
 """Bytes of events that one request carries."""
 
 Headers = Mapping[str, str]
-Events = Iterable[Mapping[str, Any]] | pa.Table
-"""Mappings from column to value; or a pyarrow Table, or any other thing that gives Arrow, such as a data frame."""
+Events = Iterable[Mapping[str, Any]] | GivesArrow
+"""Mappings from column to value, or a table."""
 
 
 class Link:
@@ -148,19 +148,13 @@ class Remote:
         self._link.close()
 
 
-def as_table(events: Events) -> pa.Table | None:
-    """Events that come as Arrow."""
-    return pa.table(events) if hasattr(events, "__arrow_c_stream__") else None
-
-
 def sent_over(link: Link, stream: Stream, events: Events) -> Sent:
     """Sends events over HTTP, one request after the other, and adds up what became of them."""
     from tarnbeck.schema.conform import conform
     from tarnbeck.schema.encode import to_json as encoded
 
-    table = as_table(events)
-    if table is not None:
-        return _sent(link, stream.name, _slices(conform(stream, table)), ARROW)
+    if gives_arrow(events):
+        return _sent(link, stream.name, _slices(conform(stream, pa.table(events))), ARROW)
     return _sent(link, stream.name, _packs(encoded(stream, event) for event in events), NDJSON)
 
 

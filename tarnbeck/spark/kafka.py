@@ -12,6 +12,7 @@ import pyarrow as pa
 from tarnbeck.cut import Span
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.schema.decode import decode
+from tarnbeck.schema.packs import HEADER
 from tarnbeck.schema.stream import Stream
 
 if TYPE_CHECKING:
@@ -25,7 +26,18 @@ TUNED = {
     "kafka.fetch.max.bytes": "67108864",
     "kafka.isolation.level": "read_committed",
     "failOnDataLoss": "true",
+    "includeHeaders": "true",
 }
+COLUMNS = (
+    "partition",
+    "offset",
+    "timestamp",
+    "key",
+    "value",
+    # Of several headers with one name, the last one counts, as everywhere in Kafka.
+    f"try_element_at(filter(headers, h -> h.key = '{HEADER}'), -1).value AS content_type",
+)
+"""What decoding takes of a record."""
 
 Starts = Mapping[str, Mapping[int, int]]
 """Topic name -> partition -> offset, every partition listed."""
@@ -40,7 +52,7 @@ def live(spark: SparkSession, log: LogSettings, starts: Starts, *, most: int) ->
         .option("maxOffsetsPerTrigger", most)
         .load()
     )
-    return frame
+    return frame.selectExpr("topic", *COLUMNS)
 
 
 def at_rest(spark: SparkSession, log: LogSettings, topic: str, span: Span, partitions: Iterable[int]) -> DataFrame:
@@ -53,7 +65,7 @@ def at_rest(spark: SparkSession, log: LogSettings, topic: str, span: Span, parti
         .option("endingOffsets", _offsets({topic: {p: span.end[p] for p in listed}}))
         .load()
     )
-    return frame.select("partition", "offset", "timestamp", "key", "value")
+    return frame.selectExpr(*COLUMNS)
 
 
 def _offsets(starts: Starts) -> str:
@@ -72,14 +84,22 @@ def planned(checkpoint: Path, batch: int) -> dict[str, dict[int, int]]:
     return {topic: {int(p): int(o) for p, o in offsets.items()} for topic, offsets in found.items()}
 
 
-def decoded(records: DataFrame, stream: Stream, schema: StructType, rejected: Counter | None = None) -> DataFrame:
-    """The events of records; `rejected` counts, on the side, those that are left out."""
+def decoded(
+    records: DataFrame,
+    stream: Stream,
+    schema: StructType,
+    rejected: Counter | None = None,
+    weighed: Counter | None = None,
+) -> DataFrame:
+    """The events of records; on the side, `rejected` counts what is left out, `weighed` the bytes of the records."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             found = decode(stream, pa.Table.from_batches([batch]))
             if rejected is not None and found.rejects.num_rows:
                 rejected.add(found.rejects.num_rows)
+            if weighed is not None:
+                weighed.add(batch.nbytes)
             yield from found.events.to_batches()
 
     return records.mapInArrow(run, schema)

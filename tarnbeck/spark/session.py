@@ -39,6 +39,8 @@ SETTINGS = {
     ),
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.legacy.charVarcharAsString": "true",
+    # Rows alone are no bound: a packed record is one row of up to 1 MiB.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
 }
 
 LOG4J = """\

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tarnbeck.errors import TarnbeckError
+from tarnbeck.log import weigh
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.spark import kafka
 from tarnbeck.spark.kafka import Starts
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+FAR_OFF = 4
+"""How many times too large or too small a bound may be: to change it, the query must start again."""
 
 
 class Moved(TarnbeckError):
@@ -33,33 +36,41 @@ class Ended(TarnbeckError):
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """The records of one planned span of every topic."""
+    """The records of one planned span of every topic; `size` is what they likely weigh on average, if that is known."""
 
     records: DataFrame
+    size: float | None
     starts: Mapping[str, Mapping[int, int]]
     ends: Mapping[str, Mapping[int, int]]
 
 
 @dataclass(frozen=True)
 class Query:
-    """What to supervise: `starts` is asked at every start, because only the store knows the place."""
+    """What to supervise: `starts` is asked at every start, because only the store knows the place.
+
+    `handle` gives the bytes that the records had. A micro-batch has at most `most` records, and about `most_bytes`
+    bytes: Spark's Kafka source bounds offsets only, so bytes are bounded by the mean size of the records seen so far.
+    """
 
     name: str
     log: LogSettings
     checkpoints: Path
     trigger: str
     most: int
+    most_bytes: int
     starts: Callable[[], Starts]
-    handle: Callable[[MicroBatch], None]
+    handle: Callable[[MicroBatch], int]
     failed: Callable[[BaseException], None]
 
 
 def run(spark: SparkSession, query: Query, stop: threading.Event) -> None:
     """Runs the query until `stop` is set or it has ended for good; whatever else goes wrong is told and tried again."""
-    pause = FIRST_PAUSE
+    pause, size = FIRST_PAUSE, None
     while not stop.is_set():
-        attempt = _Attempt(query, spark)
+        attempt = _Attempt(query, spark, size)
         cause = attempt.run(stop)
+        # After a failure the records are weighed anew: they may be what it failed of.
+        size = attempt.size if cause is None or isinstance(cause, Moved) else None
         if isinstance(cause, Ended):
             query.failed(cause)
             return
@@ -78,8 +89,8 @@ def run(spark: SparkSession, query: Query, stop: threading.Event) -> None:
 class _Attempt:
     """One run of the query, with a checkpoint folder of its own: Spark ignores startingOffsets in a used one."""
 
-    def __init__(self, query: Query, spark: SparkSession) -> None:
-        self.query, self.spark = query, spark
+    def __init__(self, query: Query, spark: SparkSession, size: float | None) -> None:
+        self.query, self.spark, self.size, self.most = query, spark, size, query.most
         self.checkpoint = query.checkpoints / f"{query.name}-{uuid.uuid4().hex[:12]}"
         self.cause: BaseException | None = None
         self.handled = 0
@@ -100,10 +111,12 @@ class _Attempt:
         return self.cause
 
     def _start(self) -> StreamingQuery:
-        records = kafka.live(self.spark, self.query.log, self.starts, most=self.query.most)
-        writer = records.select("topic", "partition", "offset", "timestamp", "key", "value").writeStream
+        if self.size is None:
+            self.size = weigh.mean(self.query.log, self.starts)
+        self.most = self._bound()
+        records = kafka.live(self.spark, self.query.log, self.starts, most=self.most)
         return (
-            writer.queryName(self.query.name)
+            records.writeStream.queryName(self.query.name)
             .foreachBatch(self._batch)
             .option("checkpointLocation", str(self.checkpoint))
             .trigger(processingTime=self.query.trigger)
@@ -130,10 +143,29 @@ class _Attempt:
     def _batch(self, records: DataFrame, number: int) -> None:
         try:
             ends = kafka.planned(self.checkpoint, number)
-            self.query.handle(MicroBatch(records, self.starts, ends))
+            weight = self.query.handle(MicroBatch(records, self.size, self.starts, ends))
+            count = sum(end - self.starts.get(t, {}).get(p, 0) for t, found in ends.items() for p, end in found.items())
             self.starts = ends
             self.handled += 1
+            self._rebound(count, weight)
         except BaseException as error:
             # Spark gives back a text of what was raised here; the supervisor needs the thing itself.
             self.cause = error
             raise
+
+    def _bound(self) -> int:
+        """Records of one micro-batch at the most."""
+        if self.size is None:
+            return self.query.most
+        return max(1, min(self.query.most, int(self.query.most_bytes // max(self.size, 1))))
+
+    def _rebound(self, count: int, weight: int) -> None:
+        """Starts again when a full micro-batch had records much larger or smaller than its bound was made for."""
+        if not count:
+            return
+        self.size = weight / count
+        wanted = self._bound()
+        if 2 * count >= self.most and not self.most / FAR_OFF <= wanted <= self.most * FAR_OFF:
+            raise Moved(
+                f"{self.query.name}: records have {self.size:,.0f} bytes now: {wanted:,} at once, not {self.most:,}"
+            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,8 +15,8 @@ from tarnbeck.schema.decode import decode
 from tarnbeck.schema.stream import Stream
 
 OUTPUT = pa.schema([("version", pa.int64()), ("partial", pa.binary())])
-CHUNK = 500_000
-"""Records that are decoded and aggregated at once: bounds a worker's memory, whatever the micro-batch holds."""
+CHUNK = 64 << 20
+"""Bytes of records that are decoded and aggregated at once: bounds a worker's memory, whatever a micro-batch holds."""
 
 
 @dataclass(frozen=True)
@@ -41,24 +41,30 @@ def work(version: int, start: Cut, view: View) -> Work:
     return Work(version, start, steps(view))
 
 
-def run(feeds: Mapping[str, Feed], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Partials of all views, each as one Arrow IPC stream: few rows leave the worker, whatever comes in."""
+def run(
+    feeds: Mapping[str, Feed], batches: Iterator[pa.RecordBatch], weighed: Callable[[int], None] = lambda _: None
+) -> Iterator[pa.RecordBatch]:
+    """Partials of all views, each as one Arrow IPC stream: few rows leave the worker, whatever comes in.
+
+    `weighed` is told the bytes of the records.
+    """
     for topic, records in _chunks(batches):
+        weighed(records.nbytes)
         for version, partial in _partials(feeds[topic], records):
             yield pa.RecordBatch.from_arrays([pa.array([version]), pa.array([_pack(partial)])], schema=OUTPUT)
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, pa.Table]]:
     waiting: dict[str, list[pa.RecordBatch]] = {}
-    count = 0
+    size = 0
     for batch in batches:
         for topic in pc.unique(batch.column("topic")).to_pylist():
             # A task reads one partition of one topic, so this is one slice in practice.
             waiting.setdefault(topic, []).append(batch.filter(pc.equal(batch.column("topic"), topic)))
-        count += batch.num_rows
-        if count >= CHUNK:
+        size += batch.nbytes
+        if size >= CHUNK:
             yield from ((topic, _records(found)) for topic, found in waiting.items())
-            waiting, count = {}, 0
+            waiting, size = {}, 0
     yield from ((topic, _records(found)) for topic, found in waiting.items())
 
 

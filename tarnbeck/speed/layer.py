@@ -17,7 +17,7 @@ from tarnbeck.log import topics
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.schema.stream import Stream
 from tarnbeck.spark import supervised
-from tarnbeck.spark.kafka import Starts
+from tarnbeck.spark.kafka import Counter, Starts
 from tarnbeck.spark.supervised import Ended, MicroBatch, Moved
 from tarnbeck.speed import kernel
 from tarnbeck.speed.kernel import Feed
@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
 TRIGGER = "100 milliseconds"
 MOST = 1_000_000
-"""Offsets of one micro-batch at the most: a backlog is taken in steps that a worker's memory holds."""
+MOST_BYTES = 128 << 20
+"""Records and bytes of one micro-batch at the most: a backlog is taken in steps that end soon."""
 FEW = 5_000
-"""Offsets up to which this process computes by itself: the round trip to a worker would take longer than the work."""
+FEW_BYTES = 8 << 20
+"""Records and bytes up to which this process computes by itself: the way to a worker would take longer."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +57,26 @@ def run(
     most: int = MOST,
 ) -> None:
     """Feeds every version until told to stop, or until another speed layer takes over."""
-    layer = _Speed(log, store, store.take_token(SPEED), told)
+    layer = _Speed(log, store, store.take_token(SPEED), told, Counter(spark))
     query = supervised.Query(
-        "speed", log, folder / "checkpoints", TRIGGER, most, starts=layer.starts, handle=layer.handle, failed=failed
+        "speed",
+        log,
+        folder / "checkpoints",
+        TRIGGER,
+        most,
+        MOST_BYTES,
+        starts=layer.starts,
+        handle=layer.handle,
+        failed=failed,
     )
     supervised.run(spark, query, stop)
 
 
 class _Speed:
-    def __init__(self, log: LogSettings, store: Store, token: int, told: Callable[[Progress], None]) -> None:
-        self.log, self.store, self.token, self.told = log, store, token, told
+    def __init__(
+        self, log: LogSettings, store: Store, token: int, told: Callable[[Progress], None], weighed: Counter
+    ) -> None:
+        self.log, self.store, self.token, self.told, self.weighed = log, store, token, told, weighed
         self.left_out: frozenset[int] = frozenset()
 
     def starts(self) -> Starts:
@@ -84,16 +96,18 @@ class _Speed:
         self.left_out = frozenset(left_out)
         return starts
 
-    def handle(self, batch: MicroBatch) -> None:
+    def handle(self, batch: MicroBatch) -> int:
         """One micro-batch: compute every fed version from its own cut, commit all in one transaction."""
+        before = self.weighed.value
         streams = self.store.streams()
         fed = [version for version in self.store.fed() if version.id not in self.left_out]
         spans = {name: _span(state, batch) for name, state in streams.items() if stream_of(state).topic in batch.ends}
         behind = [v.view for v in fed if v.stream not in spans or not v.cut.covers(spans[v.stream][0])]
         if behind:
             raise Moved(f"speed: {', '.join(behind)} must be fed from further back")
-        offsets = sum(start.span_to(end).events for start, end in spans.values())
-        partials = _compute(batch.records, offsets, _feeds(fed, streams))
+        records = sum(start.span_to(end).records for start, end in spans.values())
+        here = records <= FEW and records * (batch.size or 0) <= FEW_BYTES
+        partials = _compute(batch.records, _feeds(fed, streams), self.weighed, here=here)
         contributions = []
         for version in fed:
             view = view_of(version, streams)
@@ -105,9 +119,10 @@ class _Speed:
             committed = self.store.commit(self.token, contributions)
         except Fenced as fenced:
             raise Ended(str(fenced)) from fenced
-        self.told(Progress(offsets, len(committed.done)))
+        self.told(Progress(records, len(committed.done)))
         if committed.refused:
             raise Moved(f"speed: {len(committed.refused)} versions moved meanwhile")
+        return self.weighed.value - before
 
 
 def _feeds(fed: list[VersionState], streams: Mapping[str, StreamState]) -> dict[str, Feed]:
@@ -121,15 +136,17 @@ def _feeds(fed: list[VersionState], streams: Mapping[str, StreamState]) -> dict[
     return feeds
 
 
-def _compute(records: DataFrame, offsets: int, feeds: Mapping[str, Feed]) -> dict[int, list[pa.Table]]:
-    """The partials of each version: few records come here, many are computed where Spark reads them."""
+def _compute(
+    records: DataFrame, feeds: Mapping[str, Feed], weighed: Counter, *, here: bool
+) -> dict[int, list[pa.Table]]:
+    """The partials of each version: few records are computed here, many where Spark reads them."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return kernel.run(feeds, batches)
+        return kernel.run(feeds, batches, weighed.add)
 
-    if offsets <= FEW:
-        here = run(iter(records.coalesce(1).toArrow().to_batches()))
-        rows = pa.Table.from_batches(here, schema=kernel.OUTPUT).to_pylist()
+    if here:
+        found_here = run(iter(records.coalesce(1).toArrow().to_batches()))
+        rows = pa.Table.from_batches(found_here, schema=kernel.OUTPUT).to_pylist()
     else:
         rows = records.mapInArrow(run, from_arrow_schema(kernel.OUTPUT)).collect()
     found: dict[int, list[pa.Table]] = {}

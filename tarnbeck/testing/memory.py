@@ -18,12 +18,16 @@ from tarnbeck.plan.keep import kept, newest_of
 from tarnbeck.plan.view import View
 from tarnbeck.schema.decode import decode
 from tarnbeck.schema.encode import to_json
+from tarnbeck.schema.packs import GivesArrow, Pack, gives_arrow, of_table
 from tarnbeck.schema.stream import Stream
 from tarnbeck.window.assemble import Assembled
 from tarnbeck.window.window import AllTime, Session, Sliding
 
-Event = Mapping[str, Any] | bytes
-"""Columns by name, or the bytes of a record as a producer would send them."""
+Event = Mapping[str, Any] | bytes | Pack | GivesArrow
+"""Columns by name, or the bytes of a record as a producer would send them; a table or a pack is many events at once."""
+
+PLAIN = "application/json"
+"""A content type that is no pack's."""
 
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
@@ -84,17 +88,27 @@ def _by_stream(app: App, events: Iterable[Event] | Mapping[str, Iterable[Event]]
 
 
 def _records(stream: Stream, events: Iterable[Event], received: datetime.datetime) -> pa.Table:
-    values = [event if isinstance(event, bytes) else to_json(stream, event) for event in events]
-    count = len(values)
+    packed = [_packed(stream, event) for event in events]
+    count = len(packed)
     return pa.table(
         {
             "partition": pa.array([0] * count, pa.int32()),
             "offset": pa.array(range(count), pa.int64()),
             "timestamp": pa.array([received] * count, pa.timestamp("us", "UTC")),
             "key": pa.nulls(count, pa.binary()),
-            "value": pa.array(values, pa.binary()),
+            "value": pa.array([each.value for each in packed], pa.binary()),
+            "content_type": pa.array([each.content_type.encode() for each in packed], pa.binary()),
         }
     )
+
+
+def _packed(stream: Stream, event: Event) -> Pack:
+    """A record's value, and what it is."""
+    if isinstance(event, Pack):
+        return event
+    if gives_arrow(event):
+        return of_table(pa.table(event))
+    return Pack(event if isinstance(event, bytes) else to_json(stream, event), PLAIN)
 
 
 def rows_of(view: View, partial: Partial, level: int) -> list[dict[str, Any]]:

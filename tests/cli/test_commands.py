@@ -64,7 +64,7 @@ def _await_cover(folder: Path) -> None:
         while True:
             stream = store.streams()["prices"]
             cuts = [stream.lake_cut, *(version.cut for version in store.versions().values())]
-            if all(stream.origin.span_to(cut).events == len(EVENTS) for cut in cuts):
+            if all(stream.origin.span_to(cut).records == len(EVENTS) for cut in cuts):
                 return
             assert time.monotonic() < deadline, cuts
             pause.wait(0.1)

@@ -96,9 +96,9 @@ def settle(folder: Path) -> None:
     with control(folder / ".tarnbeck") as node:
         while True:
             status = node.status()
-            behind = [each for each in (*status["streams"], *status["views"]) if each["lag_events"]]
+            behind = [each for each in (*status["streams"], *status["views"]) if each["lag_records"]]
             # The end of the log is sampled once a second: only a sample that is new can tell of what was just sent.
             pause.wait(1.2 if not behind else 0.2)
-            if not behind and not any(each["lag_events"] for each in node.status()["views"]):
+            if not behind and not any(each["lag_records"] for each in node.status()["views"]):
                 return
             assert time.monotonic() < deadline, f"still behind: {behind}"

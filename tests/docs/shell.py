@@ -27,7 +27,7 @@ _VARYING = (
     (re.compile(r"http://[\w.]+:\d+"), "URL"),
     (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
     (re.compile(r"(?<![\w.:])\d+:\d+(-\d+)?( \d+:\d+(-\d+)?)*(?![\w.:])"), "CUT"),
-    (re.compile(r"covers [\d,]+ events"), "covers N events"),
+    (re.compile(r"covers [\d,]+ records"), "covers N records"),
     (re.compile(r"in [\d.]+ s\b"), "in SECONDS s"),
     (re.compile(r"─+"), "─"),
     (re.compile(r"[ \t]+"), " "),
@@ -128,7 +128,7 @@ def matches(expected: str, found: str) -> bool:
 
     On a line of its own it stands for any lines, or none.
 
-    >>> matches("covers 6 events up to 0:4 1:2", "covers 17 events up to 0:9 1:8")
+    >>> matches("covers 6 records up to 0:4 1:2", "covers 17 records up to 0:9 1:8")
     True
     >>> matches("tea ... 3", "tea  2026-03-01 4")
     False

@@ -123,7 +123,9 @@ class Rig:
         """The view recounted in plain Python from the raw records of the log up to the cut."""
         plan = self.app.views[view]
         found = list(follow(self.log, plan.stream.topic, Cut(cut.topic), until=cut))
-        columns = zip(*((r.partition, r.offset, r.timestamp, r.key, r.value) for r in found), strict=True)
+        columns = zip(
+            *((r.partition, r.offset, r.timestamp, r.key, r.value, r.content_type) for r in found), strict=True
+        )
         table = (
             pa.Table.from_arrays(
                 [pa.array(list(c), f.type) for c, f in zip(columns, RECORDS, strict=True)], schema=RECORDS

@@ -11,7 +11,8 @@ from tarnbeck.errors import LogError, UsageError
 from tarnbeck.log import produce, topics
 from tarnbeck.log.broker import Broker
 from tarnbeck.log.follow import Earliest, Record, follow
-from tarnbeck.log.produce import Failure, Offsets, Sender, Sent, key_of, send_events, send_lines
+from tarnbeck.log.pack import key_of
+from tarnbeck.log.produce import Failure, Offsets, Sender, Sent, send_events, send_lines
 from tarnbeck.log.settings import LogSettings
 from tests.log.declared import stream
 

@@ -72,7 +72,7 @@ def test_every_level_of_a_rollup_equals_a_recount(store: SQLiteStore, events: li
     given = answer(store, Question("by_time", per=level))
     assert found(given, ("item",)) == recount(events, ("item",), level)
     assert given.cut == cut_after(events)
-    assert given.events == len(events)
+    assert given.records == len(events)
     assert not given.truncated
 
 

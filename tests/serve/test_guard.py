@@ -30,8 +30,8 @@ def test_figures_tell_requests_cuts_and_lags(call: Call, events: list[Event]) ->
     assert 'tarnbeck_requests_total{method="GET",route="/views/{view}",status="200"}' in text
     assert 'tarnbeck_request_seconds_count{route="/views/{view}"}' in text
     assert f'tarnbeck_view_offset{{partition="0",view="total"}} {float(cut_after(events)[0])}' in text
-    assert 'tarnbeck_part_lag_events{part="speed"} 3.0' in text
-    assert 'tarnbeck_view_lag_events{view="total"} 2.0' in text
+    assert 'tarnbeck_part_lag_records{part="speed"} 3.0' in text
+    assert 'tarnbeck_view_lag_records{view="total"} 2.0' in text
     assert 'tarnbeck_part_running{part="speed"} 1.0' in text
 
 

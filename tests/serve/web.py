@@ -60,8 +60,8 @@ class Steward:
         self.closed = threading.Event()
 
     def status(self) -> dict[str, Any]:
-        parts = [{"part": "speed", "state": self.state, "lag_events": 3, "lag_seconds": 0.5, "rate": 100.0}]
-        return {"app": "shop", "parts": parts, "views": [{"view": "total", "lag_events": 2}], "streams": []}
+        parts = [{"part": "speed", "state": self.state, "lag_records": 3, "lag_seconds": 0.5, "rate": 100.0}]
+        return {"app": "shop", "parts": parts, "views": [{"view": "total", "lag_records": 2}], "streams": []}
 
     def run(self, job: dict[str, Any]) -> Iterator[dict[str, Any]]:
         try:
