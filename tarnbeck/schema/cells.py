@@ -18,14 +18,22 @@ Texts = list[str | None]
 
 _UNIX = dt.datetime(1970, 1, 1)
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_DIGITS = {32: 9, 64: 18, 128: 38, 256: 76}
+"""Bits of a decimal -> its digits at the most."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
-NUMBER = 48
-"""Characters of the longest number, time or date; a decimal has up to 76 digits and is counted twice."""
+NUMBER = 160
+"""Characters that no number, time or date exceeds: 76 digits of a decimal, and as many zeros behind them."""
 
 
-def readable(arrow_type: pa.DataType) -> bool:
-    """Whether values of a type can be written as JSON."""
-    return writer(arrow_type) is not None and all(readable(inner) for inner in _inner(arrow_type))
+def readable(kind: pa.DataType) -> bool:
+    """Whether values of a type can be written as JSON; UnicodeDecodeError if a name in it is no text."""
+    _names(kind)
+    return writer(kind) is not None and all(readable(inner) for inner in _inner(kind))
+
+
+def _names(kind: pa.DataType) -> list[str]:
+    """What pyarrow decodes only when it is asked for it."""
+    return [kind.field(at).name for at in range(kind.num_fields)] + ([kind.tz] if of.is_timestamp(kind) else [])
 
 
 def objects(columns: pa.Table) -> list[bytes]:
@@ -63,7 +71,7 @@ def longest(column: pa.Array) -> int:
         return 2 + _most(column) * (longest(column.keys) + longest(column.items) + 2)
     if is_list(kind):
         return 2 + _most(column) * (longest(column.flatten()) + 1)
-    return 2 * NUMBER
+    return NUMBER
 
 
 def _most(column: pa.Array) -> int:
@@ -207,6 +215,11 @@ def is_string(kind: pa.DataType) -> bool:
     return bool(of.is_string(kind) or of.is_large_string(kind))
 
 
+def _is_decimal(kind: pa.DataType) -> bool:
+    """Whether its values can be told: a scale may be any number, and pyarrow checks it only when it writes a value."""
+    return bool(of.is_decimal(kind) and abs(kind.scale) <= _DIGITS[kind.bit_width])
+
+
 def _is_text_map(kind: pa.DataType) -> bool:
     return bool(of.is_map(kind) and is_string(kind.key_type))
 
@@ -216,7 +229,7 @@ WRITERS: list[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], Texts]]]
     (of.is_boolean, _booleans),
     (of.is_integer, _integers),
     (of.is_floating, _floats),
-    (of.is_decimal, _decimals),
+    (_is_decimal, _decimals),
     (is_string, _strings),
     (is_binary, _binaries),
     (of.is_date, _dates),

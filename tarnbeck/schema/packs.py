@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeGuard
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tarnbeck.schema import cells
+from tarnbeck.schema import cells, ipc
 from tarnbeck.schema.decoded import ENTRIES, PLACES
 from tarnbeck.schema.strict import LARGEST, Reject, shorten
 
@@ -123,13 +124,17 @@ def table(value: bytes | pa.Buffer) -> pa.Table:
     """The rows of an Arrow stream, checked to the last bit, or Reject."""
     source = pa.BufferReader(value)
     try:
+        if ipc.compressed(pa.py_buffer(value)):
+            raise Reject("a compressed Arrow stream: packs are compressed by Kafka")
         with pa.ipc.open_stream(source) as reader:
             for field in reader.schema:
                 if not cells.readable(field.type):
                     raise Reject(f"{shorten(field.name)}: no event can hold {shorten(str(field.type))}")
             found = reader.read_all()
             found.validate(full=True)
-    except (pa.ArrowException, OSError) as error:
+    except UnicodeDecodeError:
+        raise Reject("not an Arrow stream: the name of a column or a zone is not UTF-8") from None
+    except (pa.ArrowException, OSError, struct.error) as error:
         raise Reject(f"not an Arrow stream: {shorten(str(error).splitlines()[0], 200)}") from None
     if source.tell() != source.size():
         raise Reject(f"something follows the Arrow stream at byte {source.tell()}")

@@ -29,7 +29,7 @@ def test_two_output_forms_at_once_are_refused() -> None:
         form_of(json=True, csv=True)
 
 
-@pytest.mark.parametrize("text", ["617", "0:", "-1:5", "0:x", "0:1:2"])
+@pytest.mark.parametrize("text", ["617", "0:", "-1:5", "0:x", "0:1:", "0:1:2:3"])
 def test_a_bad_place_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="expected partition:offset"):
         place_of(text)

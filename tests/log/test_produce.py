@@ -1,19 +1,24 @@
 from __future__ import annotations
 
 import json
+import random
 from datetime import UTC, datetime
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from tarnbeck.errors import LogError, UsageError
-from tarnbeck.log import produce, topics
+from tarnbeck.log import pack, produce, topics
 from tarnbeck.log.broker import Broker
 from tarnbeck.log.follow import Earliest, Record, follow
+from tarnbeck.log.lines import Line
 from tarnbeck.log.pack import key_of
 from tarnbeck.log.produce import Failure, Offsets, Sender, Sent, send_events, send_lines
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.schema.encode import to_json
 from tests.log.declared import stream
 
 
@@ -156,3 +161,76 @@ def test_an_address_where_nobody_answers_is_told_at_once(
     with pytest.raises(LogError, match=r"log: can't send at 127.0.0.1:9(.|\n)*Connection refused"):
         Sender(LogSettings("127.0.0.1:9"), stream())
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.broker
+def test_events_in_packs_stand_where_they_would_stand_alone(broker: Broker, topic_name: str) -> None:
+    topics.ensure(broker.settings, stream(topic_name, partitions=5))
+    currencies = ["EUR", "USD", "", "é", None, "a longer key than these"]
+    events = [{"time": datetime(2026, 1, 31, tzinfo=UTC), "currency": each, "lots": 1} for each in 50 * currencies]
+    texts = [to_json(stream(), event) for event in events]
+    with Sender(broker.settings, stream(topic_name)) as sender:
+        for number, text in enumerate(texts):
+            sender.send_line(Line(f"line {number}", text))
+            sender.pack_line(Line(f"line {number}", text))
+        sender.pack_table(pa.Table.from_pylist(events))
+        sent = sender.flush()
+    assert (sent.acknowledged, sent.failed) == (3 * len(events), 0)
+    found: dict[str, list[int]] = {}
+    for record in stored(broker, topic_name):
+        for text in record.events():
+            found.setdefault(json.loads(text).get("currency", ""), []).append(record.partition)
+    assert {key: (len(places), len(set(places))) for key, places in found.items() if key} == {
+        key: (150, 1) for key in currencies if key
+    }
+    assert sum(len(places) for places in found.values()) == 3 * len(events)
+
+
+@pytest.mark.broker
+def test_packs_keep_below_their_limit_and_the_order_of_their_lines(broker: Broker, topic_name: str) -> None:
+    topics.ensure(broker.settings, stream(topic_name, partitions=1))
+    texts = [b'{"currency":"EUR","lots":%d,"x":"%s"}' % (number, b"x" * 100_000) for number in range(25)]
+    texts[7] = b'{"currency":"EUR",\n"lots":7}'
+    with Sender(broker.settings, stream(topic_name)) as sender:
+        for number, text in enumerate(texts):
+            sender.pack_line(Line(f"line {number}", text))
+        sender.pack_line(Line("line 99", reason="not CSV"))
+        sent = sender.flush()
+    assert (sent.acknowledged, sent.failures) == (25, (Failure("not CSV", 1, "line 99"),))
+    records = stored(broker, topic_name)
+    assert [text for record in records for text in record.events()] == texts
+    assert [len(record.events()) for record in records] == [7, 1, 9, 8]
+    assert max(len(record.value or b"") for record in records) <= pack.FULL
+
+
+@pytest.mark.broker
+def test_a_pack_that_fails_tells_of_all_its_events(broker: Broker, topic_name: str) -> None:
+    small = NewTopic(topic_name, 1, 1, config={"max.message.bytes": "2000"})
+    AdminClient(broker.settings.client()).create_topics([small])[topic_name].result()
+    noise = random.Random(1)
+    with Sender(broker.settings, stream(topic_name)) as sender:
+        for number in range(100):
+            sender.pack_line(Line(f"line {number + 1}", b'{"currency":"EUR","x":"%032x"}' % noise.getrandbits(128)))
+        sent = sender.flush()
+    assert (sent.acknowledged, sent.failed) == (0, 100)
+    assert sent.failures[0].first == "100 events from line 1"
+    assert "too large" in sent.failures[0].reason
+
+
+@pytest.mark.broker
+def test_a_table_is_cut_into_packs_and_a_row_too_large_is_told(broker: Broker, topic_name: str) -> None:
+    topics.ensure(broker.settings, stream(topic_name, partitions=1))
+    texts = ["x" * 300_000] * 7 + ["x" * 2_000_000] + ["y"] * 1000
+    with Sender(broker.settings, stream(topic_name)) as sender:
+        sender.pack_table(pa.table({"currency": ["EUR"] * 1008, "note": texts}))
+        sent = sender.flush()
+    assert (sent.acknowledged, sent.failures) == (1007, (Failure("larger than 1 MiB", 1, "row 8"),))
+    records = stored(broker, topic_name)
+    assert [json.loads(text)["note"] for record in records for text in record.events()] == texts[:7] + texts[8:]
+    assert max(len(record.value or b"") for record in records) <= pack.FULL
+
+
+@pytest.mark.broker
+def test_a_topic_that_is_not_there_is_told_before_anything_is_packed(broker: Broker, topic_name: str) -> None:
+    with Sender(broker.settings, stream(topic_name)) as sender, pytest.raises(LogError, match=topic_name):
+        sender.pack_line(Line("line 1", b"{}"))

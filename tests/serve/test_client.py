@@ -9,12 +9,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import tarnbeck as tb
 from tarnbeck.errors import LogError, NotReady, TarnbeckError, UsageError
 from tarnbeck.log.lines import Line
 from tarnbeck.log.produce import Failure, Offsets, Sent
+from tarnbeck.schema import cells
 from tarnbeck.schema.stream import Stream
 from tarnbeck.serve.client import Client, connect, control
 from tarnbeck.serve.clock import now
@@ -39,6 +41,12 @@ class _Counting:
 
     def send_line(self, line: Line) -> None:
         self._lines.append(line)
+
+    pack_line = send_line
+
+    def pack_table(self, table: pa.Table) -> None:
+        for number, value in enumerate(cells.objects(table), 1):
+            self.send_line(Line(f"row {number}", value))
 
     def flush(self) -> Sent:
         taken = [line.value for line in self._lines if b"refuse" not in line.value]
@@ -168,6 +176,35 @@ def test_a_client_far_away_sends_in_packs_and_tells_the_offsets(
         sent = client.send("orders", ({"time": BEGIN, "item": "pear", "price": Decimal("1.10")} for _ in range(10)))
     assert sent == Sent(10, (), (Offsets(0, before, before + 9),))
     assert log.values[-1] == b'{"time":"2026-03-01T10:00:00.000000Z","item":"pear","price":1.10}'
+
+
+def test_a_table_goes_with_the_digits_that_it_has(
+    server: Server, log: Counter, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tarnbeck.serve import remote
+
+    monkeypatch.setattr(remote, "PACK", 100)
+    table = pa.table(
+        {
+            "time": pa.array([BEGIN] * 10, pa.timestamp("ms", "Europe/Berlin")),
+            "item": pa.array(["pear"] * 10).dictionary_encode(),
+            "price": pa.array([Decimal("1.1")] * 10, pa.decimal128(5, 1)),
+            "note": ["unheard of", *[None] * 9],
+        }
+    )
+    node = folder / "node.json"
+    node.write_text(json.dumps({"url": server.url}))
+    try:
+        for where in (server.url, folder):
+            before = log.next
+            with connect(where) as client:
+                assert client.send("orders", table) == Sent(10, (), (Offsets(0, before, before + 9),))
+                with pytest.raises(UsageError, match=r"row 2 can't be sent: time: missing\n  declared: time"):
+                    client.send("orders", pa.table({"time": pa.array([BEGIN, None]), "item": ["a", "b"]}))
+            first = b'{"time":"2026-03-01T10:00:00.000000Z","item":"pear","price":1.10,"note":"unheard of"}'
+            assert log.values[-10:] == [first, *[first.replace(b',"note":"unheard of"', b"")] * 9]
+    finally:
+        node.unlink()
 
 
 def test_what_was_not_taken_is_told(server: Server) -> None:

@@ -6,6 +6,7 @@ import http.client
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import tarnbeck as tb
@@ -14,6 +15,7 @@ from tarnbeck.log import topics
 from tarnbeck.log.broker import Broker
 from tarnbeck.log.produce import Offsets
 from tarnbeck.plan.definition import of_stream
+from tarnbeck.schema.packs import ARROW, of_table
 from tarnbeck.serve.client import connect
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.http import Server, application, serve
@@ -50,9 +52,26 @@ def test_events_are_sent_exactly_as_they_were_written(
         assert not before.strip(b" [,\r\n")
 
 
+def test_the_events_of_a_large_body_and_the_rows_of_a_table_are_packed(call: Call, outbox: Outbox) -> None:
+    lines = b"\n".join(b'{"item": "%04d"}' % number for number in range(5000))
+    for body, packed in ((lines, 5000), (lines[: 2**15], 0)):
+        reply = call("POST", "/streams/orders/events", body, Content_Type="application/x-ndjson")
+        assert (reply.json["acknowledged"], outbox.packed) == (len(outbox.lines), packed)
+        assert b"\n".join(line.value for line in outbox.lines) == body
+    body = of_table(pa.table({"item": ["pear", "plum"], "price": [1.5, None]})).value
+    reply = call("POST", "/streams/orders/events", body, Content_Type=ARROW)
+    assert (reply.status, reply.json["acknowledged"], outbox.packed) == (200, 2, 2)
+    assert [line.value for line in outbox.lines] == [b'{"item":"pear","price":1.5}', b'{"item":"plum"}']
+
+
 @pytest.mark.parametrize(
     ("content_type", "body"),
     [
+        (ARROW, b"no arrow"),
+        (ARROW, of_table(pa.table({"item": ["pear"]})).value[:-30]),
+        (ARROW, 2 * of_table(pa.table({"item": ["pear"]})).value),
+        (ARROW, of_table(pa.table({"item": pa.array([], pa.string())})).value),
+        (ARROW, of_table(pa.table({"item": pa.array([1], pa.duration("s"))})).value),
         ("application/json", ""),
         ("application/json", "[]"),
         ("application/json", "hello"),
