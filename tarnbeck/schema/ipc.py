@@ -23,10 +23,9 @@ def compressed(stream: pa.Buffer) -> bool:
             return False
         flat = message.metadata.to_pybytes()
         header = _table(flat, _follow(flat, 0), HEADER)
-        if message.type == "dictionary" and header is not None:
+        if header is not None and message.type == "dictionary":
             header = _table(flat, header, DICTIONARY_DATA)
-        batch = message.type in ("dictionary", "record batch") and header is not None
-        if batch and _table(flat, header, COMPRESSION) is not None:
+        if header is not None and message.type != "schema" and _table(flat, header, COMPRESSION) is not None:
             return True
 
 

@@ -6,7 +6,7 @@ import enum
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, TypeGuard
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ MOST_EVENTS = LARGEST
 Places = npt.NDArray[np.int64]
 
 
+@runtime_checkable
 class GivesArrow(Protocol):
     """A pyarrow Table, or any other thing that gives one, such as a data frame."""
 
@@ -61,11 +62,6 @@ def of_table(table: pa.Table) -> Pack:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table.combine_chunks())
     return Pack(sink.getvalue().to_pybytes(), ARROW)
-
-
-def gives_arrow(found: object) -> TypeGuard[GivesArrow]:
-    """Whether something is a table, or gives one."""
-    return hasattr(found, "__arrow_c_stream__")
 
 
 def kind_of(content_type: bytes | None) -> Kind:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import pyarrow as pa
 
 from tarnbeck.errors import LogError, UsageError, unknown
-from tarnbeck.schema.packs import gives_arrow
+from tarnbeck.schema.packs import GivesArrow
 from tarnbeck.serve import catalog
 from tarnbeck.serve.answer import LIMIT, Answer, Question, answers
 from tarnbeck.serve.clock import now
@@ -176,7 +176,7 @@ class Folder:
         running = broker.find(self._folder)
         if running is None:
             raise LogError(f"send: no log runs in {self._folder}\n  start the application: tarnbeck up APP.py")
-        if gives_arrow(events):
+        if isinstance(events, GivesArrow):
             return send_table(running.settings, stream, pa.table(events))
         return send_events(running.settings, stream, events)
 

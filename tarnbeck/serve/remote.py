@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tarnbeck.errors import LogError, TarnbeckError, UsageError, unknown
 from tarnbeck.schema import packs
-from tarnbeck.schema.packs import ARROW, NDJSON, GivesArrow, gives_arrow
+from tarnbeck.schema.packs import ARROW, NDJSON, GivesArrow
 from tarnbeck.serve import failures, values
 from tarnbeck.serve.answer import Answer
 from tarnbeck.serve.parameters import KEY
@@ -153,7 +153,7 @@ def sent_over(link: Link, stream: Stream, events: Events) -> Sent:
     from tarnbeck.schema.conform import conform
     from tarnbeck.schema.encode import to_json as encoded
 
-    if gives_arrow(events):
+    if isinstance(events, GivesArrow):
         return _sent(link, stream.name, _slices(conform(stream, pa.table(events))), ARROW)
     return _sent(link, stream.name, _packs(encoded(stream, event) for event in events), NDJSON)
 

@@ -18,7 +18,7 @@ from tarnbeck.plan.keep import kept, newest_of
 from tarnbeck.plan.view import View
 from tarnbeck.schema.decode import decode
 from tarnbeck.schema.encode import to_json
-from tarnbeck.schema.packs import GivesArrow, Pack, gives_arrow, of_table
+from tarnbeck.schema.packs import GivesArrow, Pack, of_table
 from tarnbeck.schema.stream import Stream
 from tarnbeck.window.assemble import Assembled
 from tarnbeck.window.window import AllTime, Session, Sliding
@@ -106,7 +106,7 @@ def _packed(stream: Stream, event: Event) -> Pack:
     """A record's value, and what it is."""
     if isinstance(event, Pack):
         return event
-    if gives_arrow(event):
+    if isinstance(event, GivesArrow):
         return of_table(pa.table(event))
     return Pack(event if isinstance(event, bytes) else to_json(stream, event), PLAIN)
 
