@@ -134,6 +134,9 @@ class Snapshot(Protocol):
         `key` is all keys or the first of them; `where` compares single keys by their place.
         """
 
+    def newest(self, view: str, epoch: int | None) -> int | None:
+        """The newest pane of the first level in an epoch, or, without one, in the generation; None when it is empty."""
+
 
 class Store(Protocol):
     """Absolute states and the catalog; every method is one transaction."""

@@ -320,3 +320,15 @@ def _by_key(table: str, columns: str, condition: str, bounded: bool) -> str:
         f"SELECT ({seek} t.key > each.key AND {following}) FROM each WHERE each.key IS NOT NULL) "
         f"SELECT {named} FROM each CROSS JOIN {table} AS t ON t.key = each.key AND {condition}"
     )
+
+
+def newest(con: sqlite3.Connection, table: str, part: int, level: int = 0) -> int | None:
+    """The newest pane of a part: the last one of each key is sought, so long histories are not read."""
+    here = f"FROM {table} AS t WHERE t.part = :part AND t.level = :level"
+    query = (
+        f"WITH RECURSIVE each (key) AS (SELECT min(t.key) {here} UNION ALL "  # noqa: S608
+        f"SELECT (SELECT min(t.key) {here} AND t.key > each.key) FROM each WHERE each.key IS NOT NULL) "
+        f"SELECT max((SELECT max(t.pane) {here} AND t.key = each.key)) FROM each"
+    )
+    (found,) = con.execute(query, {"part": part, "level": level}).fetchone()
+    return None if found is None else int(found)

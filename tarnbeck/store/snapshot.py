@@ -48,6 +48,15 @@ class SQLiteSnapshot:
         self._cursors += cursors
         return [rows.fetch(cursor, shape) for cursor in cursors]
 
+    def newest(self, view: str, epoch: int | None) -> int | None:
+        """The newest pane of the first level in an epoch, or in the generation."""
+        version = self.versions[view]
+        if epoch is not None:
+            return rows.newest(self._reader.con, rows.table_of(version.id), epoch)
+        if version.generation is None:
+            return None
+        return rows.newest(self._reader.generation(version.generation.id), rows.GENERATION, rows.WHOLE)
+
     def close(self) -> None:
         """An unfinished cursor would hold the old moment open under the next snapshot's feet."""
         for cursor in self._cursors:

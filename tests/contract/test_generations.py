@@ -183,3 +183,18 @@ def test_an_open_snapshot_reads_on_while_all_it_sees_is_replaced_and_collected(c
     with other.snapshot() as snapshot:
         assert not snapshot.versions
     other.close()
+
+
+def test_the_newest_pane_of_each_part_is_known(case: Case) -> None:
+    version = case.view().id
+    with case.store.snapshot() as snapshot:
+        assert snapshot.newest("ohlc", None) is None
+        assert snapshot.newest("ohlc", snapshot.versions["ohlc"].epochs[0].id) is None
+    case.feed(version, cut(4), [("EUR", 0, 60, 1), ("EUR", 0, 240, 1), ("USD", 0, 120, 1), ("USD", 1, 900, 1)])
+    case.store.roll(version)
+    case.feed(version, cut(6), [("EUR", 0, -60, 1), ("", 0, 180, 1)])
+    case.built(version, cut(4), [("EUR", 0, 60, 1), ("EUR", 0, 240, 1), ("USD", 0, 300, 1)])
+    with case.store.snapshot() as snapshot:
+        (epoch,) = snapshot.versions["ohlc"].epochs
+        assert snapshot.newest("ohlc", None) == 300
+        assert snapshot.newest("ohlc", epoch.id) == 180
