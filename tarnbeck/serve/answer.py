@@ -181,7 +181,7 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
     shape = question.shape
     shaped = plan if shape == AS_STORED else known.shaped(version, plan.view, shape, level)
     raws, panes = _raw_keys(plan.view, question.keys), _panes(plan.view, shaped.view, question, level)
-    bound = kept(plan.view, level, known.newest(snapshot, plan.view))
+    bound = kept(plan.view, level, known.arrived(snapshot, plan.view))
     if bound is not None:
         panes = bound.pane if panes[0] is None else max(panes[0], bound.pane), panes[1]
     # Rows are a function of a version and a cut: until the next commit, the same question has the same answer.

@@ -17,8 +17,10 @@ from tarnbeck.serve import catalog
 from tarnbeck.serve.answer import LIMIT, Answer, Question, answers
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
+from tarnbeck.serve.follow import Live, Updates, follow
 from tarnbeck.serve.moment import compared, resolve
-from tarnbeck.serve.parameters import wait as seconds
+from tarnbeck.serve.parameters import HEARTBEAT, live
+from tarnbeck.serve.parameters import wait as waiting
 from tarnbeck.serve.remote import Events, Link, Remote, RemoteControl, sent_over
 from tarnbeck.serve.shape import By, Shape, read
 from tarnbeck.serve.table import SqlAnswer
@@ -37,6 +39,9 @@ class Source(Protocol):
 
     def query(self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape) -> Answer: ...
     def sql(self, text: str, limit: int, wait: float | None) -> SqlAnswer: ...
+    def live(
+        self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape, seconds: float | None
+    ) -> Updates: ...
     def views(self) -> list[dict[str, Any]]: ...
     def send(self, stream: str, events: Events) -> Sent: ...
     def close(self) -> None: ...
@@ -105,6 +110,41 @@ class Client:
         shape = read(by, every, cumulative=cumulative, fill=fill, having=having, top=top, ask=ask, bounds=bounds)
         return self._source.query(view, {**(keys or {}), **named}, options, shape)
 
+    def live(
+        self,
+        view: str,
+        /,
+        *,
+        on: str = "change",
+        heartbeat: float = HEARTBEAT,
+        seconds: float | None = None,
+        last: str | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        per: str | None = None,
+        limit: int = LIMIT,
+        keys: Mapping[str, Any] | None = None,
+        by: By | None = None,
+        every: str | None = None,
+        fill: bool = False,
+        cumulative: bool = False,
+        having: str | None = None,
+        top: str | None = None,
+        ask: Mapping[str, Any] | Sequence[str] | None = None,
+        bounds: bool = False,
+        **named: Any,
+    ) -> Live:
+        """Updates to the answer of a question, as they come: `for update in live("ohlc", currency="EUR", on="10s")`.
+
+        The question is put as in `query`; a view that is building is waited for. The first update has all rows, the
+        others those that are new, changed or closed. `on` says when they come: "change"; "10s", by the clock; "after
+        5s", after the first change; or "close", closed windows only. It goes on for `seconds`, or until it is left.
+        """
+        options: dict[str, Any] = {"last": last, "since": since, "until": until, "per": per, "limit": limit}
+        options |= {"on": on, "heartbeat": heartbeat}
+        shape = read(by, every, cumulative=cumulative, fill=fill, having=having, top=top, ask=ask, bounds=bounds)
+        return Live(self._source.live(view, {**(keys or {}), **named}, options, shape, seconds), top)
+
     def sql(self, text: str, /, *, limit: int = LIMIT, wait: float | None = None) -> SqlAnswer:
         """The answer to one SELECT over views; with `wait`, all of them at one cut."""
         return self._source.sql(text, limit, wait)
@@ -144,13 +184,23 @@ class Folder:
         since, until = resolve(options["last"], options["since"], options["until"], at)
         against = compared(options["against"], options["last"], until, at)
         question = Question(view, keys, options["per"], since, until, options["limit"], shape, against)
-        return answers(self._store, [question], same_cut=seconds(f"view '{view}'", options["wait"]))[0]
+        return answers(self._store, [question], same_cut=waiting(f"view '{view}'", options["wait"]))[0]
+
+    def live(
+        self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape, seconds: float | None
+    ) -> Updates:
+        def question(moment: int) -> Question:
+            since, until = resolve(options["last"], options["since"], options["until"], moment)
+            return Question(view, keys, options["per"], since, until, options["limit"], shape)
+
+        asked = live(view, view, question, options["on"], options["heartbeat"], now())
+        return follow(self._store, asked, now, seconds)
 
     def sql(self, text: str, limit: int, wait: float | None) -> SqlAnswer:
         # DuckDB and a SQL parser take longer to import than most answers take.
         from tarnbeck.serve.sql import query
 
-        return query(self._store, text, limit=limit, same_cut=seconds("sql", wait))
+        return query(self._store, text, limit=limit, same_cut=waiting("sql", wait))
 
     def views(self) -> list[dict[str, Any]]:
         return catalog.views(self._store)

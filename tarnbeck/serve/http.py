@@ -31,6 +31,7 @@ from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
 from tarnbeck.serve.events import Senders
 from tarnbeck.serve.guard import Guard
+from tarnbeck.serve.live import Stream, Subscribers
 from tarnbeck.serve.metrics import Metrics
 from tarnbeck.serve.render import JSON, to_json
 from tarnbeck.serve.server import Server, serve
@@ -60,6 +61,7 @@ class _Service:
     clock: Callable[[], int]
     metrics: Metrics
     sql_limiter: anyio.CapacityLimiter
+    live: Subscribers
 
 
 Handler = Callable[[_Service, Request], Awaitable[Response]]
@@ -79,17 +81,20 @@ def application(
     if sender is None and log is not None:
         sender = events.senders(log)
     limiter = anyio.CapacityLimiter(_AT_ONCE)
-    service = _Service(store, sender, control, token, clock, Metrics(store, control), limiter)
+    live = Subscribers(store, clock)
+    service = _Service(store, sender, control, token, clock, Metrics(store, control, live), limiter, live)
     routes = [
         Route(path, _endpoint(service, path, handler), methods=[method])
         for path, methods in ROUTES.items()
         for method, handler in methods.items()
     ]
-    return Starlette(
+    made = Starlette(
         routes=routes,
         middleware=[Middleware(Guard, names=[host])],
         exception_handlers={HTTPException: _refused, 500: _broken},
     )
+    made.state.live = live
+    return made
 
 
 def _endpoint(service: _Service, path: str, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
@@ -176,6 +181,19 @@ async def _view(service: _Service, request: Request) -> Response:
         await _in_thread(parameters.check, service.store, asked.question)
         raise
     return await _in_thread(_answered, found, kind)  # type: ignore[no-any-return]
+
+
+async def _live(service: _Service, request: Request) -> Response:
+    view, given = request.path_params["view"], request.query_params.multi_items()
+    asked = parameters.read_live(view, given, service.clock())
+    subscription = service.live.join(asked, request.headers.get("last-event-id"))
+    try:
+        return Stream(subscription, await subscription.first())
+    except BaseException as error:
+        subscription.close()
+        if isinstance(error, UsageError):
+            await _in_thread(parameters.check, service.store, asked.question(service.clock()))
+        raise
 
 
 def _answered(found: Answer, kind: str) -> Response:
@@ -296,6 +314,7 @@ def _next(updates: Iterator[dict[str, Any]]) -> dict[str, Any] | None:
 ROUTES: dict[str, dict[str, Handler]] = {
     "/views": {"GET": _views},
     "/views/{view}": {"GET": _view},
+    "/views/{view}/live": {"GET": _live},
     "/sql": {"POST": _sql},
     "/streams": {"GET": _streams},
     "/streams/{stream}/events": {"POST": _events},

@@ -28,6 +28,7 @@ _STATES = 8192
 """Finished states kept for each version: most windows of a question are the same a moment later."""
 _ANSWERS = 256
 _SHAPES = 64
+_PARTS = 1024
 _SMALL = 200
 """Rows of the largest answer that is kept."""
 
@@ -57,7 +58,8 @@ class Memo:
         self._plans: dict[int, Plan] = {}
         self._shaped: OrderedDict[Hashable, Plan] = OrderedDict()
         self._answers: OrderedDict[Hashable, Found] = OrderedDict()
-        self._newest: dict[int, tuple[Cut, int | None]] = {}
+        self._arrived: dict[int, tuple[Cut, int | None]] = {}
+        self._newest: OrderedDict[Hashable, int | None] = OrderedDict()
         self._lock = threading.Lock()
 
     def plan(self, store: Store, version: VersionState) -> Plan:
@@ -68,12 +70,12 @@ class Memo:
             known = self._plans[version.id] = plan_of(view)
         return known
 
-    def newest(self, snapshot: Snapshot, view: View) -> int | None:
+    def arrived(self, snapshot: Snapshot, view: View) -> int | None:
         """The newest arrival of a view, which is a function of its version and cut."""
         version = snapshot.versions[view.name]
-        known = self._newest.get(version.id)
+        known = self._arrived.get(version.id)
         if known is None or known[0] != version.cut:
-            known = self._newest[version.id] = version.cut, clock.newest(snapshot, view)
+            known = self._arrived[version.id] = version.cut, clock.newest(snapshot, view)
         return known[1]
 
     def shaped(self, version: VersionState, view: View, shape: Shape, level: int) -> Plan:
@@ -88,6 +90,26 @@ class Memo:
                 if len(self._shaped) > _SHAPES:
                     self._shaped.popitem(last=False)
         return known
+
+    def newest(self, snapshot: Snapshot, version: VersionState) -> int | None:
+        """The newest pane of a version over all keys; a generation and a closed epoch are looked at only once."""
+        parts = [(epoch.id, "open" if epoch.open else "epoch") for epoch in version.epochs]
+        if version.generation is not None:
+            parts.append((version.generation.id, "generation"))
+        found = [self._newest_of(snapshot, version.view, id_, kind) for id_, kind in parts]
+        return max((each for each in found if each is not None), default=None)
+
+    def _newest_of(self, snapshot: Snapshot, view: str, id_: int, kind: str) -> int | None:
+        with self._lock:
+            if (kind, id_) in self._newest:
+                return self._newest[kind, id_]
+        found = snapshot.newest(view, None if kind == "generation" else id_)
+        if kind != "open":
+            with self._lock:
+                self._newest[kind, id_] = found
+                if len(self._newest) > _PARTS:
+                    self._newest.popitem(last=False)
+        return found
 
     def answered(self, asked: Hashable) -> Found | None:
         with self._lock:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from tarnbeck.serve.control import Control
+from tarnbeck.serve.live import Subscribers
 from tarnbeck.store import rules
 from tarnbeck.store.protocol import Store
 
@@ -18,8 +19,10 @@ _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 
 class Metrics:
     """The figures of one application, in a registry of its own."""
 
-    def __init__(self, store: Store, control: Control | None) -> None:
+    def __init__(self, store: Store, control: Control | None, live: Subscribers) -> None:
         self.registry = CollectorRegistry()
+        subscribers = Gauge("tarnbeck_live_subscribers", "Open live questions.", registry=self.registry)
+        subscribers.set_function(lambda: live.subscribers)
         self._requests = Counter(
             "tarnbeck_requests", "HTTP requests answered.", ("route", "method", "status"), registry=self.registry
         )

@@ -11,7 +11,10 @@ from typing import Any
 from tarnbeck.schema.packs import ARROW, NDJSON
 from tarnbeck.serve.answer import LIMIT, MOST
 from tarnbeck.serve.events import BIGGEST, LARGE
+from tarnbeck.serve.live import MOST as MOST_LIVE
+from tarnbeck.serve.parameters import HEARTBEAT
 from tarnbeck.serve.render import CSV, JSON
+from tarnbeck.serve.sse import KIND as SSE
 
 Node = dict[str, Any]
 
@@ -59,8 +62,33 @@ _FAILURES = {
     404: "There is no such view or stream.",
     406: "None of the accepted content types can be given.",
     413: "The body or an event in it is too large; nothing was sent.",
-    503: "Not ready: the view is building, a common cut was not reached in time, or the log does not answer.",
+    503: "Not ready: the view is building, a common cut was not reached in time, there are too many subscribers, or "
+    "the log does not answer.",
 }
+
+_QUESTION = [
+    _parameter("view", "The view's name.", "path"),
+    _parameter("last", "Windows of the last so long, such as 1h or 10 minutes."),
+    _parameter("since", "Windows that end after this ISO time; without a zone it is in UTC."),
+    _parameter("until", "Windows that start before this ISO time."),
+    _parameter("per", "A level of a rollup, such as minute; the finest if left out."),
+    _parameter(
+        "limit",
+        f"At most so many rows, the newest: {LIMIT:,} unless told, {MOST:,} at most.",
+        type_="integer",
+    ),
+    _parameter("null", "The name of a key column that must be null."),
+    _parameter("by", "Group by a key or NAME=EXPRESSION over keys, may be repeated; empty: all together."),
+    _parameter("every", "Longer windows, put together from the stored ones, such as 1 day; all: just one."),
+    _parameter("fill", "true: also the windows without events.", type_="boolean"),
+    _parameter("cumulative", "true: each window with all before it.", type_="boolean"),
+    _parameter("having", "A condition over the columns of the answer, such as n > 3."),
+    _parameter("top", "The column whose greatest values come first; limit tells how many."),
+    _parameter("ask", "OUTPUT=VALUE: what an output is asked about; may be repeated."),
+    _parameter("bounds", "true: NAME_low and NAME_high of every estimate, too.", type_="boolean"),
+    _parameter("against", "Compare last with this, key by key: each output twice, as `n` and `n_against`."),
+]
+_WAIT = _parameter("wait", "Wait up to so many seconds (60 at most) for a view that is building.", type_="number")
 
 _PATHS: Node = {
     "/views": {
@@ -79,30 +107,24 @@ _PATHS: Node = {
             "curl 'localhost:8787/views/ohlc?currency=EUR&last=1h&per=minute'",
             gives=(JSON, ARROW, CSV),
             fails=(400, 404, 406, 503),
+            parameters=[*_QUESTION, _WAIT],
+        )
+    },
+    "/views/{view}/live": {
+        "get": _operation(
+            "Keep an answer up to date",
+            "Server-sent events: first all rows of the question, then those that are new, changed or closed, each with "
+            "its `timing`: `early` while its window is open, `on time` when it is told as closed for the first time, "
+            "`late` when it changed after that; `removed` are rows that left. An event's id is version and cut: with "
+            "`Last-Event-ID` a client goes on from there, or gets everything, with `reset`. A client that is slow gets "
+            f"the newest state. At most {LIMIT:,} rows, {MOST_LIVE} subscribers.",
+            "curl -N 'localhost:8787/views/ohlc/live?currency=EUR&last=1h&on=10s'",
+            gives=(SSE,),
+            fails=(400, 404, 503),
             parameters=[
-                _parameter("view", "The view's name.", "path"),
-                _parameter("last", "Windows of the last so long, such as 1h or 10 minutes."),
-                _parameter("against", "Compare last with this, key by key: each output twice, as `n` and `n_against`."),
-                _parameter("since", "Windows that end after this ISO time; without a zone it is in UTC."),
-                _parameter("until", "Windows that start before this ISO time."),
-                _parameter("per", "A level of a rollup, such as minute; the finest if left out."),
-                _parameter(
-                    "limit",
-                    f"At most so many rows, the newest: {LIMIT:,} unless told, {MOST:,} at most.",
-                    type_="integer",
-                ),
-                _parameter(
-                    "wait", "Wait up to so many seconds (60 at most) for a view that is building.", type_="number"
-                ),
-                _parameter("null", "The name of a key column that must be null."),
-                _parameter("by", "Group by a key or NAME=EXPRESSION over keys, may be repeated; empty: all together."),
-                _parameter("every", "Longer windows, put together from the stored ones, such as 1 day; all: just one."),
-                _parameter("fill", "true: also the windows without events.", type_="boolean"),
-                _parameter("cumulative", "true: each window with all before it.", type_="boolean"),
-                _parameter("having", "A condition over the columns of the answer, such as n > 3."),
-                _parameter("top", "The column whose greatest values come first; limit tells how many."),
-                _parameter("ask", "OUTPUT=VALUE: what an output is asked about; may be repeated."),
-                _parameter("bounds", "true: NAME_low and NAME_high of every estimate, too."),
+                *_QUESTION,
+                _parameter("on", "When to tell: `change` (if left out), `10s` by the clock, `after 5s`, or `close`."),
+                _parameter("heartbeat", f"Seconds between signs of life: {HEARTBEAT:g} unless told.", type_="number"),
             ],
         )
     },

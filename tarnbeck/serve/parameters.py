@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ from tarnbeck.errors import UsageError, unknown
 from tarnbeck.serve import shape as shapes
 from tarnbeck.serve.answer import LIMIT, Question, key_names
 from tarnbeck.serve.moment import compared, resolve
+from tarnbeck.serve.trigger import Trigger
+from tarnbeck.serve.trigger import read as trigger
 from tarnbeck.store.protocol import Store
 
 SHAPE = ("by", "every", "fill", "cumulative", "having", "top", "ask", "bounds")
@@ -19,6 +21,10 @@ RESERVED = ("since", "until", "last", "against", "per", "limit", "wait", "null",
 KEY = "key."
 """Before the name of a key that is called like a parameter."""
 LONGEST_WAIT = 60.0
+LIVE = ("on", "heartbeat")
+"""What only a live question has."""
+HEARTBEAT = 15.0
+SHORTEST_BEAT = 0.1
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,17 @@ class Asked:
 
     question: Question
     wait: float | None
+
+
+@dataclass(frozen=True)
+class LiveAsked:
+    """A question that is kept up to date: put anew for each update, for `last` counts from then; equal by its key."""
+
+    key: Hashable
+    view: str
+    question: Callable[[int], Question]
+    trigger: Trigger
+    heartbeat: float
 
 
 @dataclass(frozen=True)
@@ -69,6 +86,43 @@ def read(view: str, given: Sequence[tuple[str, str]], now: int) -> Asked:
     )
     question = Question(view, keys, options.get("per"), since, until, limit, shape, against)
     return Asked(question, wait(place, options.get("wait")))
+
+
+def read_live(view: str, given: Sequence[tuple[str, str]], now: int) -> LiveAsked:
+    """What is asked to be kept up to date: a question, when to tell of changes, and how often to show life."""
+    place = f"view '{view}'"
+    own = {name: value for name, value in given if name in LIVE}
+    rest = tuple((name, value) for name, value in given if name not in LIVE)
+    if any(name == "wait" for name, _ in rest):
+        raise UsageError(f"{place}: wait: a live question waits by itself until the view can answer\n  leave it out")
+
+    def question(now: int) -> Question:
+        return read(view, rest, now).question
+
+    return live(
+        (view, tuple(sorted(rest))), view, question, own.get("on", "change"), own.get("heartbeat", HEARTBEAT), now
+    )
+
+
+def live(
+    key: Hashable, view: str, question: Callable[[int], Question], on: str, beat: float | str, now: int
+) -> LiveAsked:
+    """A question to be kept up to date, if it fits."""
+    place = f"view '{view}'"
+    if question(now).limit > LIMIT:
+        raise UsageError(f"{place}: limit: a live question has at most {LIMIT:,} rows\n  narrow it, or ask for fewer")
+    return LiveAsked(key, view, question, trigger(on), _heartbeat(place, beat))
+
+
+def _heartbeat(place: str, given: Any) -> float:
+    """Seconds between two signs of life."""
+    try:
+        seconds = float(given)
+    except (TypeError, ValueError):
+        seconds = 0.0
+    if not SHORTEST_BEAT <= seconds <= LONGEST_WAIT:
+        raise UsageError(f"{place}: bad heartbeat {given!r}\n  expected {SHORTEST_BEAT:g} to {LONGEST_WAIT:g} seconds")
+    return seconds
 
 
 def _flag(place: str, name: str, options: Mapping[str, str]) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import http.client
 import json
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -14,8 +16,9 @@ import pyarrow as pa
 from tarnbeck.errors import LogError, TarnbeckError, UsageError, unknown
 from tarnbeck.schema import packs
 from tarnbeck.schema.packs import ARROW, NDJSON, GivesArrow
-from tarnbeck.serve import failures, values
+from tarnbeck.serve import failures, sse, values
 from tarnbeck.serve.answer import Answer
+from tarnbeck.serve.follow import Updates
 from tarnbeck.serve.parameters import KEY
 from tarnbeck.serve.render import JSON, to_json
 from tarnbeck.serve.shape import Shape
@@ -30,6 +33,12 @@ SECONDS = 90.0
 """How long one response may take to begin: longer than any answer may wait."""
 PACK = 4 * 1024 * 1024
 """Bytes of events that one request carries."""
+
+GIVES_UP = 30.0
+"""Seconds after which a server that was lost is not looked for any more."""
+_AGAIN = 1.0
+_MISSED = 3
+"""Heartbeats after which a connection counts as broken."""
 
 Headers = Mapping[str, str]
 Events = Iterable[Mapping[str, Any]] | GivesArrow
@@ -61,17 +70,18 @@ class Link:
         with self._lock, self._begun(method, path, body, headers, again) as response:
             return response.status, response.read()
 
-    def lines(self, method: str, path: str, body: bytes, headers: Headers) -> Iterator[dict[str, Any]]:
-        """The lines of a response as they come, however long that takes."""
+    def lines(
+        self, method: str, path: str, body: bytes | None, headers: Headers, *, patience: float | None = None
+    ) -> Iterator[bytes]:
+        """The lines of a response as they come, each within so many seconds, or however long that takes."""
         with self._lock:
             try:
                 with self._begun(method, path, body, headers, again=False) as response:
                     if response.status >= 400:
                         raise _failed(response.status, response.read())
                     if self._connection.sock is not None:
-                        self._connection.sock.settimeout(None)
-                    for line in response:
-                        yield json.loads(line)
+                        self._connection.sock.settimeout(patience)
+                    yield from response
             finally:
                 self._connection.close()
 
@@ -112,15 +122,17 @@ class Remote:
     """A tarnbeck behind a URL, as a source of answers."""
 
     def __init__(self, url: str) -> None:
-        self._link = Link(url)
+        self._url, self._link = url, Link(url)
 
     def query(self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape) -> Answer:
-        given = [(name, values.text(value)) for name, value in options.items() if value is not None]
-        given += shape.parameters()
-        for name, value in keys.items():
-            given.append(("null", name) if value is None else (KEY + name, values.text(value)))
-        path = f"/views/{quote(view, safe='')}?{urlencode(given)}"
+        path = f"/views/{quote(view, safe='')}?{_parameters(keys, options, shape)}"
         return to_answer(*from_stream(self._link.call("GET", path, None, {"Accept": ARROW}, again=True)))
+
+    def live(
+        self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape, seconds: float | None
+    ) -> Updates:
+        path = f"/views/{quote(view, safe='')}/live?{_parameters(keys, options, shape)}"
+        return updates(self._url, path, _MISSED * options["heartbeat"], seconds)
 
     def sql(self, text: str, limit: int, wait: float | None) -> SqlAnswer:
         body = to_json({"sql": text, "limit": limit, "wait": wait})
@@ -146,6 +158,40 @@ class Remote:
 
     def close(self) -> None:
         self._link.close()
+
+
+def _parameters(keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape) -> str:
+    """The part of a URL that puts a question."""
+    given = [(name, values.text(value)) for name, value in options.items() if value is not None]
+    given += shape.parameters()
+    for name, value in keys.items():
+        given.append(("null", name) if value is None else (KEY + name, values.text(value)))
+    return urlencode(given)
+
+
+def updates(url: str, path: str, patience: float, seconds: float | None) -> Updates:
+    """The updates that a server sends; a connection that breaks is opened again where it broke off."""
+    deadline = None if seconds is None else time.monotonic() + seconds
+    last_id, before, heard = "", None, None
+    while deadline is None or time.monotonic() < deadline:
+        left = patience if deadline is None else min(patience, deadline - time.monotonic())
+        try:
+            with closing(Link(url)) as link:
+                headers = {"Accept": sse.KIND, "Last-Event-ID": last_id}
+                for event in sse.events(link.lines("GET", path, None, headers, patience=left)):
+                    heard = time.monotonic()
+                    last_id = event.id or last_id
+                    if event.kind == sse.FAILURE:
+                        raise failures.raised(json.loads(event.data)["error"])
+                    before = sse.update_of(event.data, before) if event.data else before
+                    yield before if event.data else None
+                    if deadline is not None and heard >= deadline:
+                        return
+        except (LogError, OSError, http.client.HTTPException) as broken:
+            if heard is None or time.monotonic() > heard + GIVES_UP:
+                raise LogError(f"live: no answer from {url}: {broken}\n  is tarnbeck running there?") from None
+        yield None
+        time.sleep(_AGAIN)
 
 
 def sent_over(link: Link, stream: Stream, events: Events) -> Sent:
@@ -210,4 +256,4 @@ class RemoteControl:
         return found
 
     def run(self, job: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        yield from Link(self._url).lines("POST", "/control/jobs", to_json(job), self._headers)
+        yield from map(json.loads, Link(self._url).lines("POST", "/control/jobs", to_json(job), self._headers))

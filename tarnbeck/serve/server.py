@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.applications import Starlette
+from uvicorn.protocols.http.flow_control import FlowControl
 
 from tarnbeck.errors import SetupError
 
 _STOPS_WITHIN = 5
+_TAKES_WITHIN = 1
 _CONNECTIONS = 512
 
 
 class _Uvicorn(uvicorn.Server):
-    """A server that says when it is up."""
+    """A server that says when it is up, and ends streams before it waits for responses to end."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, end: Callable[[], None]) -> None:
         super().__init__(config)
         self.up = threading.Event()
+        self._end = end
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.up.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._end()
+        asyncio.get_running_loop().call_later(_TAKES_WITHIN, self._drop)
+        await super().shutdown(sockets)
+
+    def _drop(self) -> None:
+        """A client that takes nothing of what was sent must not hold up the end."""
+        for connection in list(self.server_state.connections):
+            flow: FlowControl | None = getattr(connection, "flow", None)
+            if flow is not None and flow.write_paused:
+                connection.transport.abort()
 
 
 @dataclass(frozen=True)
@@ -46,7 +63,7 @@ class Server:
         self._thread.join()
 
 
-def serve(application: ASGIApp, host: str, port: int) -> Server:
+def serve(application: Starlette, host: str, port: int) -> Server:
     """Starts serving at once; port 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -67,7 +84,8 @@ def serve(application: ASGIApp, host: str, port: int) -> Server:
             limit_concurrency=_CONNECTIONS,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=_STOPS_WITHIN,
-        )
+        ),
+        application.state.live.end,
     )
 
     def run() -> None:

@@ -240,6 +240,11 @@ def choose(view: View, shape: Shape, columns: Columns, rows: list[Row]) -> list[
         column = names.index(shape.top)
         if not isinstance(columns[column][1], (Scalar, Decimal)):
             raise UsageError(f"{place}: top: {shape.top!r}: expected a single value, found {columns[column][1]}")
-        known = [row for row in rows if row[column] is not None]
-        rows = sorted(known, key=lambda row: row[column], reverse=True) + [row for row in rows if row[column] is None]
+        rows = greatest_first(rows, column)
     return rows
+
+
+def greatest_first(rows: Sequence[Row], column: int) -> list[Row]:
+    """By one column, nulls last; equal ones stay in their order."""
+    known = [row for row in rows if row[column] is not None]
+    return sorted(known, key=lambda row: row[column], reverse=True) + [row for row in rows if row[column] is None]

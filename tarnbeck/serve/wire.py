@@ -57,7 +57,7 @@ def to_answer(table: pa.Table, known: Facts) -> Answer:
     return Answer(
         known["view"],
         known["version"],
-        tuple((column["name"], _type(column["type"])) for column in known["columns"]),
+        tuple((column["name"], type_of(column["type"])) for column in known["columns"]),
         list(zip(*columns, strict=True)),
         cut_from_json(known["cut"]),
         cut_from_json(known["origin"]),
@@ -70,7 +70,8 @@ def to_answer(table: pa.Table, known: Facts) -> Answer:
     )
 
 
-def _type(text: str) -> Type:
+def type_of(text: str) -> Type:
+    """The type that a text names."""
     return ddl.parse(f"it {text}")["it"].type
 
 

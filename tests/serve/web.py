@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from tarnbeck.log.lines import Line
 from tarnbeck.log.produce import Failure, Offsets, Sent
 from tarnbeck.schema import cells
 from tarnbeck.schema.stream import Stream
+from tarnbeck.serve.server import Server
 
 TOKEN = "a token"  # noqa: S105
 ARROW = "application/vnd.apache.arrow.stream"
@@ -91,3 +93,60 @@ class Reply:
 
 
 Call = Callable[..., Reply]
+
+
+@dataclass(frozen=True)
+class Told:
+    """One server-sent event, or a comment."""
+
+    fields: dict[str, str]
+
+    @property
+    def id(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.fields["id"])
+        return found
+
+    @property
+    def data(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.fields["data"])
+        return found
+
+    @property
+    def rows(self) -> list[tuple[str, dict[str, Any]]]:
+        return [(each["timing"], each["row"]) for each in self.data["rows"]]
+
+
+class Listener:
+    """Reads a stream of events by the words of the standard, through a plain connection."""
+
+    def __init__(self, server: Server, path: str, last_id: str | None = None, buffer: int | None = None) -> None:
+        self._connection = http.client.HTTPConnection(server.host, server.port, timeout=20)
+        if buffer is not None:
+            listening = socket.socket()
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+            listening.settimeout(20)
+            listening.connect((server.host, server.port))
+            self._connection.sock = listening
+        self._connection.request("GET", path, headers={} if last_id is None else {"Last-Event-ID": last_id})
+        self.response = self._connection.getresponse()
+
+    def next(self) -> Told | None:
+        """The next event or comment; None at the end of the stream."""
+        fields: dict[str, str] = {}
+        while line := self.response.readline().decode():
+            if line == "\n":
+                return Told(fields)
+            name, _, value = line.rstrip("\n").partition(":")
+            fields[name] = value.removeprefix(" ")
+        return None
+
+    def update(self) -> Told:
+        """The next update, past comments and hints."""
+        while (told := self.next()) is not None:
+            if "data" in told.fields:
+                return told
+        raise AssertionError("the stream has ended")
+
+    def close(self) -> None:
+        self.response.close()
+        self._connection.close()

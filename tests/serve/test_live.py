@@ -1,0 +1,396 @@
+"""Live questions: a real server, a real store that changes, and clients that read server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tarnbeck as tb
+from tarnbeck.errors import LogError, UsageError
+from tarnbeck.plan.definition import identity, of_view
+from tarnbeck.serve import live
+from tarnbeck.serve.answer import Question, answer
+from tarnbeck.serve.changes import POLL, Seen, look
+from tarnbeck.serve.client import Client, connect
+from tarnbeck.serve.http import Server, application, serve
+from tarnbeck.store.protocol import Refused, Store
+from tarnbeck.store.sqlite import SQLiteStore
+from tarnbeck.store.state import VersionState
+from tests.serve.sample import BEGIN, NOW, TOPIC, Event, cut_after, feed, register, shop, to_arrow
+from tests.serve.web import Listener, Told
+
+Listen = Callable[..., Listener]
+
+
+class Shop:
+    """A store that grows order by order, and the server in front of it."""
+
+    def __init__(self, folder: Path, app: tb.App) -> None:
+        self.folder, self.app = folder, app
+        self.store = SQLiteStore(folder / "store", clock=lambda: NOW)
+        self.events: list[Event] = []
+        register(self.store, app)
+        self.server = self.serve(0)
+
+    def serve(self, port: int) -> Server:
+        return serve(application(self.store), "127.0.0.1", port)
+
+    def order(self, item: str, minute: int = 0, pieces: int = 1) -> None:
+        self.orders([(item, minute, pieces)])
+
+    def orders(self, given: list[tuple[str, int, int]], views: Sequence[str] = ()) -> None:
+        """Commits orders to these views, or to all, at once."""
+        first = len(self.events)
+        new = [_event(first + i, *order) for i, order in enumerate(given)]
+        feed(self.store, self.app, self.events, new, views)
+        self.events += new
+
+    def many_orders(self) -> None:
+        """Things with long names, so that an update is longer than what sockets take in advance."""
+        self.orders([(f"item {i} {'x' * 3000}", 0, 1) for i in range(300)], ["total"])
+
+
+def _event(offset: int, item: str, minute: int, pieces: int) -> Event:
+    moment = BEGIN + datetime.timedelta(minutes=minute)
+    place = {"_partition": 0, "_offset": offset, "_index": 0, "_received": moment, "_time": moment}
+    values = {"time": moment, "item": item, "shop": 1, "price": None, "weight": None, "pieces": pieces}
+    return {**place, **values}
+
+
+@pytest.fixture
+def market(tmp_path: Path) -> Iterator[Shop]:
+    made = Shop(tmp_path, shop())
+    yield made
+    made.server.stop()
+    made.store.close()
+
+
+@pytest.fixture
+def listen(market: Shop) -> Iterator[Listen]:
+    opened: list[Listener] = []
+
+    def start(path: str, last_id: str | None = None, buffer: int | None = None) -> Listener:
+        opened.append(Listener(market.server, path, last_id, buffer))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The views that the server looked at, in order."""
+    found: list[str] = []
+
+    def counted(store: Store, question: Question) -> Seen:
+        found.append(question.view)
+        return look(store, question)
+
+    monkeypatch.setattr(live, "look", counted)
+    return found
+
+
+def _orders(told: Told) -> dict[str, tuple[str, int]]:
+    return {row["item"]: (timing, row["orders"]) for timing, row in told.rows}
+
+
+def test_first_everything_then_only_what_changed(market: Shop, listen: Listen) -> None:
+    market.orders([("pear", 0, 1), ("plum", 0, 1)])
+    stream = listen("/views/total/live")
+    assert stream.response.headers["content-type"].startswith("text/event-stream")
+    assert stream.response.headers["cache-control"] == "no-store"
+    hint, first = stream.next(), stream.update()
+    assert hint == Told({"retry": "1000"})
+    assert _orders(first) == {"pear": ("early", 1), "plum": ("early", 1)}
+    assert first.data["reset"] is True
+    assert first.id == {"version": market.store.aliases()["total"], "topic": TOPIC, "offsets": {"0": 2}}
+    market.order("plum")
+    second = stream.update()
+    assert _orders(second) == {"plum": ("early", 2)}
+    assert second.data["cut"]["offsets"] == {"0": 3}
+    assert (second.data["reset"], second.data["removed"]) == (False, [])
+    assert "columns" in first.data
+    assert "columns" not in second.data
+
+
+def test_a_change_of_other_keys_tells_nothing(market: Shop, listen: Listen) -> None:
+    market.order("pear")
+    stream = listen("/views/total/live?item=pear&heartbeat=0.3")
+    assert stream.update().id["offsets"] == {"0": 1}
+    market.order("plum")
+    while "id" not in (beat := stream.next() or Told({})).fields or beat.id["offsets"] != {"0": 2}:
+        assert "data" not in beat.fields
+    market.order("pear")
+    assert _orders(stream.update()) == {"pear": ("early", 2)}
+
+
+def test_a_client_that_comes_again_goes_on_where_it_was(market: Shop, listen: Listen) -> None:
+    market.orders([("pear", 0, 1), ("plum", 0, 1)])
+    stream = listen("/views/total/live")
+    first = stream.update()
+    stream.close()
+    market.order("pear")
+    market.order("apple")
+    again = listen("/views/total/live", first.fields["id"]).update()
+    assert again.data["reset"] is False
+    assert _orders(again) == {"apple": ("early", 1), "pear": ("early", 2)}
+    unknown = listen("/views/total/live", '{"version":1,"topic":"x","offsets":{}}').update()
+    assert unknown.data["reset"] is True
+    assert len(unknown.rows) == 3
+
+
+def test_windows_are_early_then_on_time_then_late(market: Shop, listen: Listen) -> None:
+    market.order("pear", minute=0)
+    stream = listen("/views/by_time/live?per=minute")
+
+    def told() -> list[tuple[str, int, str, int]]:
+        minutes = [
+            (row["item"], int(row["start"][14:16]), timing, row["orders"]) for timing, row in stream.update().rows
+        ]
+        return sorted(minutes)
+
+    assert told() == [("pear", 0, "early", 1)]
+    market.order("plum", minute=2)
+    assert told() == [("pear", 0, "on time", 1), ("plum", 2, "early", 1)]
+    market.order("pear", minute=0)
+    assert told() == [("pear", 0, "late", 2)]
+
+
+def test_on_close_tells_only_closed_windows(market: Shop, listen: Listen) -> None:
+    market.order("pear", minute=0)
+    stream = listen("/views/by_time/live?on=close")
+    assert stream.update().rows == []
+    market.order("pear", minute=0)
+    market.order("plum", minute=1)
+    closed = stream.update()
+    assert [(timing, row["item"], row["orders"]) for timing, row in closed.rows] == [("on time", "pear", 2)]
+    assert closed.data["closed"] == "2026-03-01T10:01:00Z"
+
+
+def test_a_trigger_by_the_clock_gathers_changes(market: Shop, listen: Listen) -> None:
+    stream = listen("/views/total/live?on=500ms")
+    assert stream.update().rows == []
+    for _ in range(3):
+        market.order("pear")
+    seen = 0
+    while seen < 3:
+        ((_, row),) = stream.update().rows
+        assert row["orders"] > seen
+        seen = row["orders"]
+
+
+def test_rows_that_leave_are_told(market: Shop, listen: Listen) -> None:
+    market.orders([("pear", 0, 1), ("plum", 0, 1), ("plum", 0, 1)])
+    stream = listen("/views/total/live?top=orders&limit=1")
+    assert _orders(stream.update()) == {"plum": ("early", 2)}
+    market.orders([("pear", 0, 1), ("pear", 0, 1)])
+    second = stream.update()
+    assert _orders(second) == {"pear": ("early", 3)}
+    assert second.data["removed"] == [{"item": "plum"}]
+
+
+def test_another_version_begins_anew(market: Shop, listen: Listen) -> None:
+    market.order("pear")
+    stream = listen("/views/total/live")
+    before = stream.update()
+    view = market.app.views["total"]
+    made = market.store.add_view("total", "orders", json.dumps(of_view(view)), identity(view), view.layout)
+    building = market.store.begin_generation(made.id, view.layout, made.cut, None)
+    assert not isinstance(building, Refused)
+    building.write(to_arrow(view, market.events))
+    building.seal()
+    market.store.publish(building, leap=False)
+    market.store.switch({"total": made.id})
+    after = stream.update()
+    assert (after.data["version"], after.data["reset"]) == (made.id, True)
+    assert after.rows == before.rows
+
+
+def test_a_view_that_is_gone_ends_the_stream_with_the_reason(market: Shop, listen: Listen) -> None:
+    stream = listen("/views/total/live")
+    stream.update()
+    market.store.drop_view("total")
+    last = stream.update()
+    assert last.fields["event"] == "failure"
+    assert "unknown view 'total'" in last.data["error"]["message"]
+    assert stream.next() is None
+
+
+def test_many_subscribers_share_one_computation(market: Shop, listen: Listen, looks: list[str]) -> None:
+    market.order("pear")
+    streams = [listen("/views/total/live?item=pear&on=change") for _ in range(200)]
+    assert all(_orders(stream.update()) == {"pear": ("early", 1)} for stream in streams)
+    assert looks == ["total"]
+    market.order("pear")
+    assert all(_orders(stream.update()) == {"pear": ("early", 2)} for stream in streams)
+    assert looks == ["total", "total"]
+
+
+def test_a_slow_reader_gets_the_newest_state_and_no_queue(market: Shop, listen: Listen, looks: list[str]) -> None:
+    market.many_orders()
+    stream = listen("/views/total/live", buffer=4096)
+    stream.update()
+    commits = 30
+    for _ in range(commits):
+        market.many_orders()
+    taken = len(looks)
+    known: dict[str, int] = {}
+    updates = 0
+    while commits + 1 not in known.values():
+        known |= {row["item"]: row["orders"] for _, row in stream.update().rows}
+        updates += 1
+    assert set(known.values()) == {commits + 1}
+    # What was computed was sent; nothing was computed for a reader that did not read.
+    assert updates < commits
+    assert taken <= updates + 1
+
+
+def test_the_end_of_the_server_is_the_end_of_streams(
+    market: Shop, listen: Listen, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    market.many_orders()
+    stream, stuck = listen("/views/total/live?limit=1"), listen("/views/total/live", buffer=4096)
+    stream.update()
+    for _ in range(20):
+        market.many_orders()
+    market.server.stop()
+    while (told := stream.next()) is not None:
+        assert "event" not in told.fields
+    assert "graceful shutdown exceeded" not in caplog.text
+    assert stuck.response.status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        ("/views/total/live?on=soon", 400, "bad trigger 'soon'"),
+        ("/views/total/live?wait=5", 400, "waits by itself"),
+        ("/views/total/live?limit=10001", 400, "at most 10,000 rows"),
+        ("/views/total/live?heartbeat=0", 400, "bad heartbeat"),
+        ("/views/total/live?itm=pear", 400, "did you mean 'item'"),
+        ("/views/totl/live", 404, "did you mean 'total'"),
+    ],
+)
+def test_a_wrong_question_is_refused_as_ever(listen: Listen, path: str, status: int, words: str) -> None:
+    response = listen(path).response
+    assert response.status == status
+    assert words in json.loads(response.read())["error"]["message"]
+
+
+def test_there_is_room_for_so_many_and_no_more(market: Shop, listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "MOST", 1)
+    first = listen("/views/total/live?heartbeat=0.1")
+    first.update()
+    refused = listen("/views/by_time/live").response
+    assert refused.status == 503
+    assert "there are 1 subscribers already" in json.loads(refused.read())["error"]["message"]
+    first.close()
+    pause = threading.Event()
+    while listen("/views/by_time/live").response.status == 503:
+        pause.wait(POLL)
+
+
+def test_without_subscribers_the_store_is_left_alone(
+    market: Shop, listen: Listen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    versions = market.store.versions
+
+    def counted() -> Mapping[int, VersionState]:
+        asked.append("versions")
+        return versions()
+
+    monkeypatch.setattr(market.store, "versions", counted)
+    stream = listen("/views/total/live?heartbeat=0.1")
+    stream.update()
+    stream.close()
+    pause = threading.Event()
+    while asked and (before := len(asked)) and (pause.wait(3 * POLL) or len(asked) > before):
+        pass
+    before = len(asked)
+    assert listen("/healthz").response.status == 200
+    assert len(asked) == before > 0
+
+
+@pytest.fixture(params=["folder", "url"])
+def client(request: pytest.FixtureRequest, market: Shop) -> Iterator[Client]:
+    with connect(market.folder if request.param == "folder" else market.server.url) as opened:
+        yield opened
+
+
+def test_a_client_is_told_and_knows_the_whole_answer(market: Shop, client: Client) -> None:
+    market.orders([("pear", 0, 5), ("plum", 1, 1)])
+    question: dict[str, Any] = {"per": "minute", "since": BEGIN}
+    with client.live("by_time", **question) as updates:
+        told = iter(updates)
+        first = next(told)
+        assert [(row["item"], timing) for row, timing in first] == [("pear", "on time"), ("plum", "early")]
+        assert (first.reset, first.cut) == (True, cut_after(market.events))
+        market.order("apple", minute=1)
+        second = next(told)
+        assert [(row["item"], row["start"].minute, timing) for row, timing in second] == [("apple", 1, "early")]
+        assert updates.answer == client.query("by_time", **question)
+
+
+def test_a_client_can_be_asked_for_closed_windows_only(market: Shop, client: Client) -> None:
+    market.orders([("pear", 0, 5), ("plum", 1, 1)])
+    (first,) = client.live("by_time", on="close", per="minute", seconds=0.2)
+    assert [row["item"] for row, _ in first] == ["pear"]
+
+
+def test_a_client_shows_life_while_nothing_changes(market: Shop, client: Client) -> None:
+    beats = [update is None for update in client.live("total", heartbeat=0.1, seconds=0.6).beats()]
+    assert beats.count(False) == 1
+    assert beats.count(True) >= 1
+
+
+def test_updates_can_be_awaited(market: Shop, client: Client) -> None:
+    async def first_two() -> list[int]:
+        found = []
+        async for update in client.live("total", item="pear", heartbeat=0.2):
+            found.append(sum(row["orders"] for row, _ in update))
+            if len(found) == 2:
+                return found
+            market.order("pear")
+        return found
+
+    market.order("pear")
+    assert asyncio.run(first_two()) == [1, 2]
+
+
+def test_mistakes_are_the_same_errors_near_and_far(client: Client) -> None:
+    for mistake in ({"on": "soon"}, {"itm": 5}, {"limit": 20_000}, {"heartbeat": 0}):
+        with pytest.raises(UsageError, match=r"bad trigger|did you mean|at most|bad heartbeat"):
+            next(iter(client.live("total", **mistake)))
+    with pytest.raises(UsageError, match="unknown view"):
+        next(iter(client.live("totl")))
+
+
+def test_a_client_far_away_outlives_the_server(market: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tarnbeck.serve import remote
+
+    monkeypatch.setattr(remote, "_AGAIN", 0.05)
+    market.order("pear")
+    with connect(market.server.url) as client, client.live("total") as updates:
+        told = iter(updates)
+        assert len(next(told)) == 1
+        market.server.stop()
+        market.order("plum")
+        market.server = market.serve(market.server.port)
+        assert [row["item"] for row, _ in next(told)] == ["pear", "plum"]
+        assert updates.answer is not None
+        assert updates.answer.rows == answer(market.store, Question("total")).rows
+        market.server.stop()
+        monkeypatch.setattr(remote, "GIVES_UP", 0.0)
+        with pytest.raises(LogError, match="is tarnbeck running there"):
+            next(told)
