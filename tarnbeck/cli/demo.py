@@ -20,7 +20,7 @@ from tarnbeck.cli.options import FOLDER, Folder, Seconds
 from tarnbeck.cli.picture import picture
 from tarnbeck.cli.signals import asked_to_stop, stopped_by_signals
 from tarnbeck.cli.up import log
-from tarnbeck.cli.watch import Question, looks, series_of
+from tarnbeck.cli.watch import Question, series_of, watched
 from tarnbeck.errors import NotReady
 from tarnbeck.window.duration import MINUTE
 
@@ -110,11 +110,15 @@ def _watch(node: Node, feeding: Future[Sent], fed: Fed, seconds: float | None, s
     """Shows the view until the time is over, the feed has failed, or someone asks to stop."""
     from tarnbeck.serve.client import connect
 
-    with connect(node.settings.folder) as client, _screen(node, fed) as screen:
-        for answer in looks(client, WATCHED, seconds, stop):
-            if feeding.done():
+    with (
+        connect(node.settings.folder) as client,
+        _screen(node, fed) as screen,
+        watched(client, WATCHED, seconds) as updates,
+    ):
+        for _ in updates.beats():
+            if feeding.done() or stop.is_set():
                 return
-            screen(answer)
+            screen(updates.answer)
 
 
 Screen = Callable[["Answer | None"], None]

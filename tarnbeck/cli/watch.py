@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tarnbeck.cli import show
 from tarnbeck.cli.options import FOLDER, Folder, Json, Keys, Last, Per, Seconds, pairs
 from tarnbeck.cli.picture import Series, picture
-from tarnbeck.errors import NotReady, UsageError
+from tarnbeck.errors import UsageError
 
 if TYPE_CHECKING:
     from tarnbeck.serve.answer import Answer
+    from tarnbeck.serve.changes import Update
     from tarnbeck.serve.client import Client
+    from tarnbeck.serve.follow import Live
 
 EVERY = 0.5
-"""Seconds between two looks at the store."""
+"""Seconds between two signs of life."""
 WINDOWS = 120
 """Windows that are watched when no range is named."""
 
@@ -34,6 +34,7 @@ class Question:
     last: str | None = None
     per: str | None = None
     column: str | None = None
+    on: str = "change"
 
     @property
     def title(self) -> str:
@@ -49,50 +50,38 @@ def watch(
     column: Annotated[
         str | None, typer.Option("--column", help="The column to draw; the first number if not named.")
     ] = None,
+    on: Annotated[
+        str, typer.Option("--on", metavar="TRIGGER", help="When to show changes: change, 10s, 'after 5s' or close.")
+    ] = "change",
     json: Json = False,
     seconds: Seconds = None,
     folder: Folder = FOLDER,
 ) -> None:
     """Watch a view live: its newest windows and a line of one column.
 
-    In a pipe the rows that changed are printed, as lines.
+    In a pipe the rows that changed are printed, as lines. With --on close only closed windows are shown.
     """
     from tarnbeck.serve.client import connect
 
-    question = Question(view, pairs(keys, "key", "currency=EUR"), last, per, column)
-    with connect(folder) as client:
-        answers = changes(looks(client, question, seconds))
+    question = Question(view, pairs(keys, "key", "currency=EUR"), last, per, column, on)
+    with connect(folder) as client, watched(client, question, seconds) as updates:
         if json or not show.terminal():
-            stream(answers, json)
+            stream(updates, json)
         else:
-            live(answers, question)
+            draw(updates, question)
 
 
-def looks(
-    client: Client, question: Question, seconds: float | None, stop: threading.Event | None = None
-) -> Iterator[Answer | None]:
-    """The answer, again and again, until the time is over or `stop` is set; None while the view is building."""
-    range_ = question.last or recent(client, question)
-    deadline = None if seconds is None else time.monotonic() + seconds
-    stop = stop or threading.Event()
-    while True:
-        try:
-            yield client.query(question.view, last=range_, per=question.per, keys=question.keys)
-        except NotReady:
-            yield None
-        left = EVERY if deadline is None else min(EVERY, deadline - time.monotonic())
-        if left <= 0 or stop.wait(left):
-            return
-
-
-def changes(answers: Iterator[Answer | None]) -> Iterator[Answer | None]:
-    """Only the answers whose cut has moved."""
-    seen: Any = ()
-    for answer in answers:
-        state = None if answer is None else (answer.version, answer.cut)
-        if state != seen:
-            seen = state
-            yield answer
+def watched(client: Client, question: Question, seconds: float | None) -> Live:
+    """The updates to what is watched, with a heartbeat now and then."""
+    return client.live(
+        question.view,
+        last=question.last or recent(client, question),
+        per=question.per,
+        keys=question.keys,
+        on=question.on,
+        heartbeat=EVERY,
+        seconds=seconds,
+    )
 
 
 def recent(client: Client, question: Question) -> str | None:
@@ -106,37 +95,41 @@ def recent(client: Client, question: Question) -> str | None:
         return None
 
 
-def live(answers: Iterator[Answer | None], question: Question) -> None:
-    """Draws each answer over the one before."""
-    from rich.live import Live
+def draw(updates: Live, question: Question) -> None:
+    """Draws the answer after each update over the one before."""
+    from rich.live import Live as Screen
     from rich.text import Text
 
     console = show.console()
-    with Live(console=console, auto_refresh=False) as screen:
-        for answer in answers:
+    with Screen(console=console, auto_refresh=False) as screen:
+        for update in updates.beats():
+            answer = updates.answer
             if answer is None:
                 screen.update(Text(f"{question.title}: building", style="dim"), refresh=True)
-                continue
-            footer = [show.covers(answer.origin, answer.cut)]
-            screen.update(picture(series_of(answer, question), *console.size, footer), refresh=True)
+            elif update is not None:
+                footer = [show.covers(answer.origin, answer.cut)]
+                screen.update(picture(series_of(answer, question), *console.size, footer), refresh=True)
 
 
 def series_of(answer: Answer, question: Question) -> Series:
     return Series(question.title, answer.names, answer.rows, question.column)
 
 
-def stream(answers: Iterator[Answer | None], json: bool) -> None:
-    """Prints the rows that are new or changed since the answer before."""
-    before: set[tuple[Any, ...]] = set()
-    named = False
-    for answer in answers:
-        if answer is None:
-            continue
-        if not named and not json:
-            show.say("\t".join(answer.names))
+def stream(updates: Iterable[Update], json: bool) -> None:
+    """Prints the rows of each update; as JSON, also when their windows were closed, and which rows left."""
+    from tarnbeck.serve.wire import cut_to_json
+
+    named = json
+    for update in updates:
+        if not named:
+            show.say("\t".join(update.names))
             named = True
-        for row in answer.rows:
-            if row not in before:
-                line = show.as_json(dict(zip(answer.names, row, strict=True))) if json else None
-                show.say(line or "\t".join(show.printable(show.plain(value)) for value in row))
-        before = set(answer.rows)
+        cut = cut_to_json(update.cut)
+        if not json:
+            for row in update.changed.rows:
+                show.say("\t".join(show.printable(show.plain(value)) for value in row))
+            continue
+        for place in update.removed:
+            show.say(show.as_json({"removed": dict(zip(update.names, place, strict=False)), "cut": cut}))
+        for values, timing in update:
+            show.say(show.as_json({"row": values, "timing": timing, "cut": cut}))
