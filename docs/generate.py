@@ -17,7 +17,9 @@ from tarnbeck.cli.main import application
 from tarnbeck.log.produce import Sent
 from tarnbeck.serve import openapi
 from tarnbeck.serve.answer import Answer
+from tarnbeck.serve.changes import Update
 from tarnbeck.serve.client import Client
+from tarnbeck.serve.follow import Live
 from tarnbeck.serve.table import SqlAnswer
 from tarnbeck.testing import laws
 
@@ -86,7 +88,7 @@ def api() -> str:
     for name in tarnbeck.__all__:
         lines += _documented(f"tb.{name}", getattr(tarnbeck, name))
     lines += ["## Python: what you get", ""]
-    for kind in (Client, Answer, SqlAnswer, Sent):
+    for kind in (Client, Answer, Live, Update, SqlAnswer, Sent):
         lines += _documented(kind.__name__, kind)
     lines += ["## Python: tarnbeck.testing", ""]
     for name in testing.__all__:

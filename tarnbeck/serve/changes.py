@@ -11,6 +11,7 @@ import orjson
 
 from tarnbeck.algebra.aggregate import UNIX
 from tarnbeck.cut import Cut
+from tarnbeck.errors import UsageError
 from tarnbeck.schema.types import Decimal, Scalar
 from tarnbeck.serve import values
 from tarnbeck.serve.answer import Answer, Question, ask, ready, view_in
@@ -185,6 +186,11 @@ class History:
     def since(self, number: int | None, *, only_closed: bool) -> Update | None:
         """What to tell someone who knows that state; everything, if it is none or no longer known."""
         seen = self._seen
+        if seen is not None and only_closed and not seen.windowed:
+            raise UsageError(
+                f"view '{seen.answer.view}': on=close: it has one window over all time, which never closes\n"
+                "  choose another trigger, or declare a view with a window"
+            )
         if seen is None or number == self.number:
             return None
         known = None if number is None else self._known.get(number)

@@ -274,6 +274,7 @@ def test_the_end_of_the_server_is_the_end_of_streams(
     ("path", "status", "words"),
     [
         ("/views/total/live?on=soon", 400, "bad trigger 'soon'"),
+        ("/views/total/live?on=close", 400, "never closes"),
         ("/views/total/live?wait=5", 400, "waits by itself"),
         ("/views/total/live?limit=10001", 400, "at most 10,000 rows"),
         ("/views/total/live?heartbeat=0", 400, "bad heartbeat"),
@@ -369,8 +370,8 @@ def test_updates_can_be_awaited(market: Shop, client: Client) -> None:
 
 
 def test_mistakes_are_the_same_errors_near_and_far(client: Client) -> None:
-    for mistake in ({"on": "soon"}, {"itm": 5}, {"limit": 20_000}, {"heartbeat": 0}):
-        with pytest.raises(UsageError, match=r"bad trigger|did you mean|at most|bad heartbeat"):
+    for mistake in ({"on": "soon"}, {"on": "close"}, {"itm": 5}, {"limit": 20_000}, {"heartbeat": 0}):
+        with pytest.raises(UsageError, match=r"bad trigger|never closes|did you mean|at most|bad heartbeat"):
             next(iter(client.live("total", **mistake)))
     with pytest.raises(UsageError, match="unknown view"):
         next(iter(client.live("totl")))
