@@ -40,7 +40,7 @@ CREATE TABLE aliases (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE epochs (
     id INTEGER PRIMARY KEY, version INTEGER NOT NULL REFERENCES versions (id) ON DELETE CASCADE, start TEXT NOT NULL,
-    stop TEXT
+    stop TEXT, newest INTEGER
 ) STRICT;
 CREATE INDEX epochs_of_version ON epochs (version);
 CREATE TABLE generations (
@@ -74,6 +74,8 @@ def create(con: sqlite3.Connection) -> None:
             f"store: its format is {found}, this tarnbeck knows {FORMAT}\n"
             "  use the tarnbeck that made it, or another folder (the log and the lake can fill a new one)"
         )
+    if "newest" not in [name for _, name, *_ in con.execute("PRAGMA table_info(epochs)")]:
+        con.execute("ALTER TABLE epochs ADD COLUMN newest INTEGER")
 
 
 def new_id(con: sqlite3.Connection, kind: str) -> int:
@@ -145,4 +147,6 @@ def _streams(con: sqlite3.Connection) -> dict[str, StreamState]:
 
 
 def open_epoch(con: sqlite3.Connection, version: int, start: Cut) -> None:
-    con.execute("INSERT INTO epochs VALUES (?, ?, ?, NULL)", (new_id(con, "epoch"), version, start.to_json()))
+    con.execute(
+        "INSERT INTO epochs (id, version, start) VALUES (?, ?, ?)", (new_id(con, "epoch"), version, start.to_json())
+    )

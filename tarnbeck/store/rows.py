@@ -322,13 +322,27 @@ def _by_key(table: str, columns: str, condition: str, bounded: bool) -> str:
     )
 
 
-def newest(con: sqlite3.Connection, table: str, part: int, level: int = 0) -> int | None:
-    """The newest pane of a part: the last one of each key is sought, so long histories are not read."""
-    here = f"FROM {table} AS t WHERE t.part = :part AND t.level = :level"
+def newest(con: sqlite3.Connection, table: str, part: int) -> int | None:
+    """The newest pane of a part's first level: the last one of each key is sought, so long histories are not read."""
+    here = f"FROM {table} AS t WHERE t.part = :part AND t.level = 0"
     query = (
         f"WITH RECURSIVE each (key) AS (SELECT min(t.key) {here} UNION ALL "  # noqa: S608
         f"SELECT (SELECT min(t.key) {here} AND t.key > each.key) FROM each WHERE each.key IS NOT NULL) "
         f"SELECT max((SELECT max(t.pane) {here} AND t.key = each.key)) FROM each"
     )
-    (found,) = con.execute(query, {"part": part, "level": level}).fetchone()
+    (found,) = con.execute(query, {"part": part}).fetchone()
     return None if found is None else int(found)
+
+
+def newest_of_epoch(con: sqlite3.Connection, table: str, epoch: int) -> int | None:
+    """The same of an epoch, which its writer has noted; a store that is older than these notes is searched."""
+    (noted,) = con.execute("SELECT newest FROM epochs WHERE id = ?", (epoch,)).fetchone()
+    return newest(con, table, epoch) if noted is None else int(noted)
+
+
+def note_newest(con: sqlite3.Connection, table: str, epoch: int, partial: Partial) -> None:
+    """Notes the newest pane of an epoch before a partial is merged into it: keys may be too many to search them."""
+    before = newest_of_epoch(con, table, epoch)
+    panes = [pane for level, _, pane in partial.states if level == 0]
+    found = max(panes if before is None else [before, *panes], default=None)
+    con.execute("UPDATE epochs SET newest = ? WHERE id = ?", (found, epoch))

@@ -52,7 +52,7 @@ class SQLiteSnapshot:
         """The newest pane of the first level in an epoch, or in the generation."""
         version = self.versions[view]
         if epoch is not None:
-            return rows.newest(self._reader.con, rows.table_of(version.id), epoch)
+            return rows.newest_of_epoch(self._reader.con, rows.table_of(version.id), epoch)
         if version.generation is None:
             return None
         return rows.newest(self._reader.generation(version.generation.id), rows.GENERATION, rows.WHOLE)

@@ -201,6 +201,7 @@ class SQLiteStore:
             return None
         known = self._recent.take(version, epoch)
         table = rows.table_of(version.id)
+        rows.note_newest(con, table, epoch.id, partial)
         merged = rows.merge_into(con, table, epoch.id, given.layout, partial, known.states, known.all)
         cut = rules.advanced(version.cut, given.end)
         con.execute("UPDATE versions SET cut = ? WHERE id = ?", (cut.to_json(), version.id))

@@ -28,6 +28,23 @@ def test_a_store_of_a_newer_format_is_refused(case: Case) -> None:
         case.again()
 
 
+def test_a_store_without_notes_of_newest_panes_gets_them_as_it_goes_on(case: Case) -> None:
+    version = case.view().id
+    case.feed(version, cut(1), [("EUR", 0, 60, 1), ("USD", 0, 120, 1)])
+    case.store.close()
+    with sqlite3.connect(case.folder / "catalog.db") as con:
+        con.execute("ALTER TABLE epochs DROP COLUMN newest")
+    con.close()
+    case.store = case.again()
+    (epoch,) = case.state(version).epochs
+    found = []
+    for end, pane in ((2, 90), (3, 180), (4, 150)):
+        with case.store.snapshot() as snapshot:
+            found.append(snapshot.newest("ohlc", epoch.id))
+        case.feed(version, cut(end), [("EUR", 0, pane, 1)])
+    assert found == [120, 120, 180]
+
+
 def test_a_store_that_was_closed_says_so(case: Case) -> None:
     case.store.close()
     with pytest.raises(StoreError, match="closed"):
