@@ -145,9 +145,10 @@ class Subscription:
                 await channel.moved(left)
                 continue
             self._pace.changed(first)
-            due = (self._pace.left(self._live.clock()) or 0) / 1e6
-            if due > 0:
-                await _within(self._live.ended, min(due, left))
+            due = self._pace.left(self._live.clock())
+            # The first update comes at once, also when it had to wait until the view could answer.
+            if due and self._id is not None:
+                await _within(self._live.ended, min(due / 1e6, left))
                 continue
             try:
                 frame = await self._told()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -99,9 +100,9 @@ def read_live(view: str, given: Sequence[tuple[str, str]], now: int) -> LiveAske
     def question(now: int) -> Question:
         return read(view, rest, now).question
 
-    return live(
-        (view, tuple(sorted(rest))), view, question, own.get("on", "change"), own.get("heartbeat", HEARTBEAT), now
-    )
+    # Only the order of names that may be repeated has a meaning.
+    key = view, tuple(sorted(rest, key=itemgetter(0)))
+    return live(key, view, question, own.get("on", "change"), own.get("heartbeat", HEARTBEAT), now)
 
 
 def live(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -72,7 +73,7 @@ class Link:
 
     def lines(
         self, method: str, path: str, body: bytes | None, headers: Headers, *, patience: float | None = None
-    ) -> Iterator[bytes]:
+    ) -> Generator[bytes, None, None]:
         """The lines of a response as they come, each within so many seconds, or however long that takes."""
         with self._lock:
             try:
@@ -171,27 +172,28 @@ def _parameters(keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shap
 
 def updates(url: str, path: str, patience: float, seconds: float | None) -> Updates:
     """The updates that a server sends; a connection that breaks is opened again where it broke off."""
-    deadline = None if seconds is None else time.monotonic() + seconds
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
     last_id, before, heard = "", None, None
-    while deadline is None or time.monotonic() < deadline:
-        left = patience if deadline is None else min(patience, deadline - time.monotonic())
+    while (left := deadline - time.monotonic()) > 0:
         try:
-            with closing(Link(url)) as link:
-                headers = {"Accept": sse.KIND, "Last-Event-ID": last_id}
-                for event in sse.events(link.lines("GET", path, None, headers, patience=left)):
+            headers = {"Accept": sse.KIND, "Last-Event-ID": last_id}
+            with closing(Link(url).lines("GET", path, None, headers, patience=min(patience, left))) as lines:
+                for event in sse.events(lines):
                     heard = time.monotonic()
                     last_id = event.id or last_id
                     if event.kind == sse.FAILURE:
                         raise failures.raised(json.loads(event.data)["error"])
                     before = sse.update_of(event.data, before) if event.data else before
                     yield before if event.data else None
-                    if deadline is not None and heard >= deadline:
+                    if heard >= deadline:
                         return
         except (LogError, OSError, http.client.HTTPException) as broken:
+            if time.monotonic() >= deadline:
+                return
             if heard is None or time.monotonic() > heard + GIVES_UP:
                 raise LogError(f"live: no answer from {url}: {broken}\n  is tarnbeck running there?") from None
         yield None
-        time.sleep(_AGAIN)
+        time.sleep(max(0.0, min(_AGAIN, deadline - time.monotonic())))
 
 
 def sent_over(link: Link, stream: Stream, events: Events) -> Sent:

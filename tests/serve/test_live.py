@@ -198,21 +198,37 @@ def test_rows_that_leave_are_told(market: Shop, listen: Listen) -> None:
     assert second.data["removed"] == [{"item": "plum"}]
 
 
+def _publish(market: Shop, version: VersionState) -> None:
+    view = market.app.views[version.view]
+    building = market.store.begin_generation(version.id, view.layout, version.cut, None)
+    assert not isinstance(building, Refused)
+    building.write(to_arrow(view, market.events))
+    building.seal()
+    market.store.publish(building, leap=False)
+
+
 def test_another_version_begins_anew(market: Shop, listen: Listen) -> None:
     market.order("pear")
     stream = listen("/views/total/live")
     before = stream.update()
     view = market.app.views["total"]
     made = market.store.add_view("total", "orders", json.dumps(of_view(view)), identity(view), view.layout)
-    building = market.store.begin_generation(made.id, view.layout, made.cut, None)
-    assert not isinstance(building, Refused)
-    building.write(to_arrow(view, market.events))
-    building.seal()
-    market.store.publish(building, leap=False)
+    _publish(market, made)
     market.store.switch({"total": made.id})
     after = stream.update()
     assert (after.data["version"], after.data["reset"]) == (made.id, True)
     assert after.rows == before.rows
+
+
+def test_a_view_that_is_building_is_waited_for(market: Shop, listen: Listen) -> None:
+    market.order("pear")
+    view = market.app.views["total"]
+    market.store.drop_view("total")
+    made = market.store.add_view("total", "orders", json.dumps(of_view(view)), identity(view), view.layout)
+    stream = listen("/views/total/live?on=1h&heartbeat=0.1")
+    assert [stream.next(), stream.next()] == [Told({"retry": "1000"}), Told({"": ""})]
+    _publish(market, made)
+    assert _orders(stream.update()) == {"pear": ("early", 1)}
 
 
 def test_a_view_that_is_gone_ends_the_stream_with_the_reason(market: Shop, listen: Listen) -> None:
@@ -233,6 +249,15 @@ def test_many_subscribers_share_one_computation(market: Shop, listen: Listen, lo
     market.order("pear")
     assert all(_orders(stream.update()) == {"pear": ("early", 2)} for stream in streams)
     assert looks == ["total", "total"]
+
+
+def test_only_the_same_question_is_shared(market: Shop, listen: Listen, looks: list[str]) -> None:
+    market.order("pear")
+    for path in ("by=item&by=shop", "by=shop&by=item", "by=item&by=shop", "by=shop&limit=5&by=item"):
+        told = listen(f"/views/by_shop/live?{path}").update().data
+        keys = [column["name"] for column in told["columns"][:2]]
+        assert keys == [each.removeprefix("by=") for each in path.split("&") if each.startswith("by=")]
+    assert len(looks) == 3
 
 
 def test_a_slow_reader_gets_the_newest_state_and_no_queue(market: Shop, listen: Listen, looks: list[str]) -> None:
