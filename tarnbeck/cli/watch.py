@@ -117,6 +117,7 @@ def series_of(answer: Answer, question: Question) -> Series:
 
 def stream(updates: Iterable[Update], json: bool) -> None:
     """Prints the rows of each update; as JSON, also when their windows were closed, and which rows left."""
+    from tarnbeck.serve.render import exact
     from tarnbeck.serve.wire import cut_to_json
 
     named = json
@@ -131,5 +132,5 @@ def stream(updates: Iterable[Update], json: bool) -> None:
             continue
         for place in update.removed:
             show.say(show.as_json({"removed": dict(zip(update.names, place, strict=False)), "cut": cut}))
-        for values, timing in update:
-            show.say(show.as_json({"row": values, "timing": timing, "cut": cut}))
+        for row, timing in zip(exact(update.changed), update.timings, strict=True):
+            show.say(show.as_json({"row": dict(zip(update.names, row, strict=True)), "timing": timing, "cut": cut}))

@@ -74,7 +74,7 @@ def answer(given: Answer, kind: str) -> bytes:
     known = facts(given)
     known |= {name: _moment(known[name]) for name in ("since", "until", "against", "kept_since")}
     names = given.names
-    return to_json(known | {"rows": [dict(zip(names, row, strict=True)) for row in _exact(given)]})
+    return to_json(known | {"rows": [dict(zip(names, row, strict=True)) for row in exact(given)]})
 
 
 def _moment(micros: int | None) -> datetime.datetime | None:
@@ -90,7 +90,7 @@ def moment(micros: int) -> str:
     return to_json(_moment(micros)).decode().strip('"')
 
 
-def _exact(given: Answer) -> Iterable[Sequence[Any]]:
+def exact(given: Answer) -> Iterable[Sequence[Any]]:
     """Rows whose decimals are text: sums of integers may be longer than any JSON reader's numbers."""
     decimals = {i: _digits(type_) for i, (_, type_) in enumerate(given.columns) if isinstance(type_, Decimal)}
     if not decimals or not given.rows:

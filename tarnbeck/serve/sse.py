@@ -15,7 +15,7 @@ from tarnbeck.schema.types import Array, Decimal, Map, Struct, Type
 from tarnbeck.serve.answer import Answer
 from tarnbeck.serve.changes import Update
 from tarnbeck.serve.memo import Row
-from tarnbeck.serve.render import to_json
+from tarnbeck.serve.render import exact, to_json
 from tarnbeck.serve.wire import Facts, cut_from_json, facts, type_of
 
 KIND = "text/event-stream"
@@ -35,7 +35,7 @@ def frame(update: Update) -> bytes:
         "reset": update.reset,
         "rows": [
             {"timing": timing, "row": dict(zip(names, row, strict=True))}
-            for row, timing in zip(update.changed.rows, update.timings, strict=True)
+            for row, timing in zip(exact(update.changed), update.timings, strict=True)
         ],
         "removed": [dict(zip(names, place, strict=False)) for place in update.removed],
     }

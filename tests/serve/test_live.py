@@ -112,6 +112,7 @@ def test_first_everything_then_only_what_changed(market: Shop, listen: Listen) -
     assert hint == Told({"retry": "1000"})
     assert _orders(first) == {"pear": ("early", 1), "plum": ("early", 1)}
     assert first.data["reset"] is True
+    assert [row["pieces"] for _, row in first.rows] == ["1", "1"]
     assert first.id == {"version": market.store.aliases()["total"], "topic": TOPIC, "offsets": {"0": 2}}
     market.order("plum")
     second = stream.update()
