@@ -116,21 +116,24 @@ def series_of(answer: Answer, question: Question) -> Series:
 
 
 def stream(updates: Iterable[Update], json: bool) -> None:
-    """Prints the rows of each update; as JSON, also when their windows were closed, and which rows left."""
+    """Prints the rows of each update, under a header or as JSON."""
+    for number, update in enumerate(updates):
+        if json:
+            lines(update)
+            continue
+        if number == 0:
+            show.say("\t".join(update.names))
+        for row in update.changed.rows:
+            show.say("\t".join(show.printable(show.plain(value)) for value in row))
+
+
+def lines(update: Update) -> None:
+    """Prints a line of JSON for each row that left or changed, with the cut, and whether its window was closed."""
     from tarnbeck.serve.render import exact
     from tarnbeck.serve.wire import cut_to_json
 
-    named = json
-    for update in updates:
-        if not named:
-            show.say("\t".join(update.names))
-            named = True
-        cut = cut_to_json(update.cut)
-        if not json:
-            for row in update.changed.rows:
-                show.say("\t".join(show.printable(show.plain(value)) for value in row))
-            continue
-        for place in update.removed:
-            show.say(show.as_json({"removed": dict(zip(update.names, place, strict=False)), "cut": cut}))
-        for row, timing in zip(exact(update.changed), update.timings, strict=True):
-            show.say(show.as_json({"row": dict(zip(update.names, row, strict=True)), "timing": timing, "cut": cut}))
+    cut = cut_to_json(update.cut)
+    for place in update.removed:
+        show.say(show.as_json({"removed": dict(zip(update.names, place, strict=False)), "cut": cut}))
+    for row, timing in zip(exact(update.changed), update.timings, strict=True):
+        show.say(show.as_json({"row": dict(zip(update.names, row, strict=True)), "timing": timing, "cut": cut}))
