@@ -5,17 +5,28 @@ from __future__ import annotations
 import re
 import zoneinfo
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self
 
 from tarnbeck.algebra.aggregate import Aggregate
 from tarnbeck.algebra.custom import Custom, wrapped
 from tarnbeck.errors import DeclarationError, unknown
-from tarnbeck.plan.declare import Scope, aggregate_of, hidden_states, kept_for, keys_of, late_after, outputs_of
+from tarnbeck.plan.declare import (
+    Scope,
+    aggregate_of,
+    derivation,
+    hidden_states,
+    kept_for,
+    keys_of,
+    late_after,
+    outputs_of,
+)
 from tarnbeck.plan.definition import Definition, of_stream, of_view
 from tarnbeck.plan.view import View
 from tarnbeck.schema import ddl, types
-from tarnbeck.schema.stream import Arrival, Epoch, EventTime, FromColumn, Json, Stream
+from tarnbeck.schema.stream import Arrival, Derivation, Epoch, EventTime, FromColumn, Json, Stream
 from tarnbeck.schema.types import Schema
+from tarnbeck.window import duration
 from tarnbeck.window.window import AllTime, Session, Window, all_time, rollup, session, sliding, tumbling
 
 if TYPE_CHECKING:
@@ -88,6 +99,46 @@ class App:
         self.streams[name] = declared
         return declared
 
+    def derive(
+        self,
+        name: str,
+        source: Stream,
+        /,
+        *,
+        where: str | None = None,
+        select: Sequence[str] | Mapping[str, str] | None = None,
+        late: str | None = None,
+        time: str | EventTime | None = None,
+        key: str | None = None,
+        partitions: int | None = None,
+    ) -> Stream:
+        """Declares a stream whose events are made of another's: those that pass `where`, with the columns of `select`.
+
+        They are written back into the log, each exactly once. `late="1 hour"` lets only those pass that were received
+        more than an hour after their time. Time and key are those of the source, if their columns are still there.
+        """
+        place = f"stream '{_named('stream', name)}'"
+        self._own(place, source)
+        derived, columns = derivation(place, source, where, select, late)
+        names = [column.name for column in columns]
+        moment = source.time if time is None else time
+        kept = not isinstance(moment, (FromColumn, Epoch)) or moment.column in names
+        if not kept:
+            raise DeclarationError(f"{place}: it has no event time\n  keep the column in select, or say which: time=")
+        made = self.stream(
+            name,
+            str(Schema(columns)),
+            time=moment,
+            key=source.key if key is None and source.key in names else key,
+            partitions=partitions or source.partitions,
+        )
+        self.streams[name] = replace(made, derived=derived)
+        return self.streams[name]
+
+    def _own(self, place: str, source: Stream) -> None:
+        if self.streams.get(source.name) is not source:
+            raise DeclarationError(f"{place}: its source is not a stream of app '{self.name}'")
+
     def view(
         self,
         name: str,
@@ -103,24 +154,34 @@ class App:
     ) -> View:
         """Declares a view: aggregates of a stream, by keys and window.
 
-        Events are counted however late they come, unless `late` says otherwise, such as "drop after 1 hour". Windows
-        are kept for ever, or as long as `keep` says: "30 days", or for each level of a rollup {"second": "2 days"}.
+        Events are counted however late they come, unless `late` says otherwise, such as "drop after 1 hour", or "to
+        late_orders after 1 hour", which makes a stream of those that are left out. Windows are kept for ever, or as
+        long as `keep` says: "30 days", or for each level of a rollup {"second": "2 days"}.
         """
         place = f"view '{_named('view', name)}'"
         if name in self.views:
             raise DeclarationError(f"{place}: declared twice\n  choose another name")
-        if self.streams.get(source.name) is not source:
-            raise DeclarationError(f"{place}: its source is not a stream of app '{self.name}'")
+        self._own(place, source)
         scope = Scope(place, f"stream '{source.name}'", {column.name: column.type for column in source.schema})
         condition = None if where is None else scope.expression(where, expected=types.BOOL)
         keys = keys_of(scope, by)
         kept = kept_for(place, window or all_time(), keep)
         hidden = hidden_states(place, session=isinstance(window, Session), kept=bool(kept))
         outputs, states = outputs_of(scope, wrapped(select), {key.name for key in keys}, hidden)
-        latest = late_after(place, late)
+        latest, aside = late_after(place, late)
+        if aside is not None:
+            self._aside(place, aside, source, latest)
         declared = View(name, source, keys, condition, window or all_time(), outputs, states, latest, kept)
         self.views[name] = declared
         return declared
+
+    def _aside(self, place: str, name: str, source: Stream, latest: int | None) -> None:
+        """The stream of late events, which several views may share."""
+        wanted = Derivation(source.name, None, (), latest)
+        if name not in self.streams:
+            self.derive(name, source, late=duration.text(latest or 0))
+        elif self.streams[name].derived != wanted:
+            raise DeclarationError(f"{place}: late: stream '{name}' is another one\n  choose another name")
 
     def definition(self) -> Definition:
         """The whole application as JSON; `App.of` reads it back."""
@@ -141,13 +202,13 @@ class App:
         return app
 
     def stream_of(self, definition: Definition) -> Stream:
-        time = definition["time"]
+        time, derived = definition["time"], definition.get("derived")
         moment: str | EventTime = arrival()
         if "column" in time:
             moment = time["column"]
         elif "epoch" in time:
             moment = epoch(time["epoch"], time["unit"])
-        return self.stream(
+        made = self.stream(
             definition["name"],
             definition["schema"],
             time=moment,
@@ -157,6 +218,12 @@ class App:
             partitions=definition["partitions"],
             create=definition["create"],
         )
+        if derived is not None:
+            late = None if derived["late"] is None else duration.duration(derived["late"])
+            select = tuple(derived["select"].items())
+            made = replace(made, derived=Derivation(derived["source"], derived["where"], select, late))
+            self.streams[made.name] = made
+        return made
 
     def view_of(self, definition: Definition) -> View:
         select = {

@@ -19,7 +19,7 @@ ORDER = [
     {"plan"},
     {"app"},
     {"memory", "arrow", "spark", "store", "log", "lake"},
-    {"batch", "speed"},
+    {"batch", "speed", "derive"},
     {"serve"},
     {"node"},
     {"cli", "testing", "__init__"},

@@ -16,6 +16,8 @@ from tarnbeck.log.settings import LogSettings
 from tarnbeck.schema.packs import HEADER, opened
 from tarnbeck.schema.strict import Reject
 
+SOURCE = "tarnbeck-source"
+"""The header that tells how far the source of a derived stream had been read."""
 FETCH = 500
 """Records taken from the client at a time."""
 PATIENCE = 0.2
@@ -32,6 +34,8 @@ class Record:
     key: bytes | None
     value: bytes | None
     content_type: bytes | None = None
+    source: bytes | None = None
+    """Of a derived event: how far its source had been read when it was written."""
 
     def events(self) -> list[bytes]:
         """The events that it holds as JSON texts; what can't be taken apart is told as it is, as decoding keeps it."""
@@ -135,22 +139,32 @@ def follow(
     until: Cut | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Record]:
-    """Committed records from `start` on: until `stop()`, or up to the cut `until`, at which a bounded read finishes.
+    """Committed records from `start` on: until `stop()`, or up to the cut `until`, at which a bounded read finishes."""
+    begin = start if isinstance(start, Cut) else place(settings, topic, start)
+    for batch in batches(settings, topic, begin, until=until, stop=stop):
+        yield from batch
+
+
+def batches(
+    settings: LogSettings,
+    topic: str,
+    begin: Cut,
+    *,
+    until: Cut | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    most: int = FETCH,
+    patience: float = PATIENCE,
+) -> Iterator[list[Record]]:
+    """Committed records as they come: at most so many at a time, and no later than so many seconds, if there are any.
 
     Reading ends at `until` even when nothing is found below it: transactions leave offsets without a record.
     """
-    begin = start if isinstance(start, Cut) else place(settings, topic, start)
     state = topics.describe(settings, [topic]).get(topic)
     if state is None or state.id != begin.topic or (until and until.topic != begin.topic):
         raise LogError(f"log: topic '{topic}' is not the one that was read before\n  it was deleted and made again")
-    wanted = [p for p in range(state.partitions) if until is None or begin[p] < until[p]]
-    if wanted:
-        yield from _read(settings, topic, {p: begin[p] for p in wanted}, until, stop)
-
-
-def _read(
-    settings: LogSettings, topic: str, begin: dict[int, int], until: Cut | None, stop: Callable[[], bool]
-) -> Iterator[Record]:
+    wanted = {p: begin[p] for p in range(state.partitions) if until is None or begin[p] < until[p]}
+    if not wanted:
+        return
     reasons = Reasons()
     consumer = Consumer(
         {
@@ -165,19 +179,22 @@ def _read(
         }
     )
     try:
-        consumer.assign([TopicPartition(topic, partition, offset) for partition, offset in begin.items()])
-        open_ = set(begin)
+        consumer.assign([TopicPartition(topic, partition, offset) for partition, offset in wanted.items()])
+        open_ = set(wanted)
         while open_ and not stop():
-            for message in consumer.consume(FETCH, PATIENCE):
+            found: list[Record] = []
+            for message in consumer.consume(most, patience):
                 error, partition, offset = message.error(), message.partition(), message.offset()
                 if error and error.code() != KafkaError._PARTITION_EOF:
                     raise KafkaException(error)
                 if not error and partition in open_ and (until is None or offset < until[partition]):
-                    yield _record(message)
+                    found.append(_record(message))
                 # An end-of-partition event carries the next offset, a record its own.
                 reached = offset + (0 if error else 1)
                 if until is not None and reached >= until[partition]:
                     open_.discard(partition)
+            if found:
+                yield found
             if until is not None:
                 open_ -= _passed(consumer, topic, open_, until)
     except KafkaException as error:
@@ -196,5 +213,6 @@ def _record(message: Message) -> Record:
     _, millis = message.timestamp()
     time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
     # Of several headers with one name, the last one counts, as everywhere in Kafka.
-    content_type = dict(message.headers() or ()).get(HEADER)
-    return Record(message.partition(), message.offset(), time, message.key(), message.value(), content_type)
+    headers = dict(message.headers() or ())
+    place = message.partition(), message.offset(), time
+    return Record(*place, message.key(), message.value(), headers.get(HEADER), headers.get(SOURCE))

@@ -12,7 +12,7 @@ from typing import Any, Self
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from tarnbeck.errors import LogError
+from tarnbeck.errors import LogError, UsageError
 from tarnbeck.log import pack
 from tarnbeck.log.client import TIMEOUT, Reasons, failure
 from tarnbeck.log.lines import LONGEST, Format, Line, read
@@ -137,6 +137,11 @@ class Sender:
     """
 
     def __init__(self, settings: LogSettings, stream: Stream, shared: Producer | None = None) -> None:
+        if stream.derived is not None:
+            raise UsageError(
+                f"send: stream '{stream.name}' is derived from '{stream.derived.source}', which decides what it holds\n"
+                f"  send to '{stream.derived.source}'"
+            )
         self._stream = stream
         self._producer = producer(settings) if shared is None else shared
         self._tally = Tally()

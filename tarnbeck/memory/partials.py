@@ -23,11 +23,32 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 
 def rows(events: pa.Table) -> Iterator[dict[str, Any]]:
     """Decoded events as Python rows; maps become dicts, as expressions see them."""
-    maps = [field.name for field in events.schema if pa.types.is_map(field.type)]
+    nested = {field.name: read for field in events.schema if (read := _reader(field.type)) is not None}
     for row in events.to_pylist():
-        for name in maps:
-            row[name] = None if row[name] is None else dict(row[name])
+        for name, read in nested.items():
+            row[name] = read(row[name])
         yield row
+
+
+def _reader(type_: pa.DataType) -> Callable[[Any], Any] | None:
+    """What makes maps dicts, however deep they are; None where there are none."""
+    if pa.types.is_map(type_):
+        item = _reader(type_.item_type) or _same
+        return lambda found: None if found is None else {key: item(value) for key, value in found}
+    if pa.types.is_list(type_):
+        element = _reader(type_.value_type)
+        return None if element is None else lambda found: None if found is None else [element(each) for each in found]
+    if pa.types.is_struct(type_):
+        inner = {field.name: read for field in type_ if (read := _reader(field.type)) is not None}
+        if inner:
+            return lambda found: (
+                found if found is None else {**found, **{n: read(found[n]) for n, read in inner.items()}}
+            )
+    return None
+
+
+def _same(found: Any) -> Any:
+    return found
 
 
 def partials(view: View, events: Iterable[dict[str, Any]]) -> Partial:

@@ -1,4 +1,4 @@
-"""The live process: one Spark session for the speed layer and the lake writer."""
+"""The live process: one Spark session for the speed layer and the lake writer, and what feeds derived streams."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tarnbeck.derive import layer as derive
 from tarnbeck.lake import layer as lake
 from tarnbeck.node.channel import READY, Parent
 from tarnbeck.node.loading import load
@@ -100,7 +101,16 @@ def _parts(spark: Any, settings: Settings, stop: threading.Event, report: Report
             failed=report.failed("lake"),
         )
 
-    return {"speed": feed, "lake": mirror}
+    def derived() -> None:
+        derive.run(
+            log,
+            SQLiteStore(settings.store, now),
+            stop,
+            told=lambda records: report.add("derive", records),
+            failed=report.failed("derive"),
+        )
+
+    return {"speed": feed, "lake": mirror, "derive": derived}
 
 
 def _tick(report: Report, stop: threading.Event) -> None:

@@ -200,10 +200,14 @@ class Node:
             self._part("log", "running" if self.watch.error is None else "failed", [], error=self.watch.error),
             self._part("lake", self._state("live", "lake"), streams),
             self._part("speed", self._state("live", "speed"), views),
+            *([self._part("derive", self._state("live", "derive"), [])] if self._derives() else []),
             self._part("batch", self._state("work", "batch"), []),
             self._part("serving", "running", []),
         ]
         return {"app": self.app.name, "url": self.url, "parts": parts, "streams": streams, "views": views}
+
+    def _derives(self) -> bool:
+        return any(stream.derived is not None for stream in self.app.streams.values())
 
     def _state(self, process: str, part: str) -> str:
         if part in self._given_up or self._children[process].process.poll() is not None:

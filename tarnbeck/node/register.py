@@ -55,9 +55,9 @@ def _stream(stream: Stream, store: Store, log: LogSettings) -> None:
 
 def _refuse_change(stream: Stream, known: StreamState) -> None:
     before, after = json.loads(known.definition), of_stream(stream)
-    changed = [part for part in ("schema", "time", "topic") if before[part] != after[part]]
+    changed = [part for part in ("schema", "time", "topic", "derived") if before.get(part) != after.get(part)]
     if changed:
-        lines = [f"  {part}: was {before[part]}, now {after[part]}" for part in changed]
+        lines = [f"  {part}: was {before.get(part)}, now {after.get(part)}" for part in changed]
         raise DeclarationError(
             f"stream '{stream.name}': it holds events already and can't change\n"
             + "\n".join(lines)

@@ -16,7 +16,8 @@ from tarnbeck.errors import DeclarationError, UsageError, unknown
 from tarnbeck.expression import Expression, check
 from tarnbeck.plan.view import ARRIVAL, Derived, Key, Measure, StateCall
 from tarnbeck.schema import types
-from tarnbeck.schema.types import Decimal, Physical, Scalar, ScalarType, Type
+from tarnbeck.schema.stream import Derivation, Stream
+from tarnbeck.schema.types import Column, Decimal, Physical, Scalar, ScalarType, Type
 from tarnbeck.window.duration import duration
 from tarnbeck.window.window import AllTime, Sliding, Window
 
@@ -46,16 +47,40 @@ class Scope:
         return found, found.type
 
 
-def late_after(place: str, late: str | None) -> int | None:
+_LATE = re.compile(r"(?:drop|to (?P<stream>\w+)) after (?P<length>.+)")
+
+
+def late_after(place: str, late: str | None) -> tuple[int | None, str | None]:
+    """After how long an event is late, and the stream that it goes to, if to any."""
     if late is None:
-        return None
-    length = late.removeprefix("drop after ")
+        return None, None
+    found = _LATE.fullmatch(late)
     try:
-        if length == late:
-            raise UsageError("expected 'drop after' and a length, such as 'drop after 1 hour'")
-        return duration(length)
+        if found is None:
+            raise UsageError("expected such as 'drop after 1 hour', or 'to late_orders after 1 hour'")
+        return duration(found["length"]), found["stream"]
     except UsageError as wrong:
         raise DeclarationError(f"{place}: late={late!r}: {wrong}") from None
+
+
+def derivation(
+    place: str, source: Stream, where: str | None, select: Sequence[str] | Mapping[str, str] | None, late: str | None
+) -> tuple[Derivation, tuple[Column, ...]]:
+    """How a stream is made of another, and the columns that it has."""
+    scope = Scope(place, f"stream '{source.name}'", {column.name: column.type for column in source.schema})
+    condition = None if where is None else scope.expression(where, expected=types.BOOL).sql
+    try:
+        length = None if late is None else duration(late)
+    except UsageError as wrong:
+        raise DeclarationError(f"{place}: late={late!r}: {wrong}") from None
+    if select is None:
+        return Derivation(source.name, condition, (), length), source.schema.columns
+    named = select if isinstance(select, Mapping) else {column: column for column in select}
+    if not named:
+        raise DeclarationError(f"{place}: select is empty\n  name at least the column of the event time")
+    made = {name: scope.expression(text) for name, text in named.items()}
+    columns = tuple(Column(name, expression.type) for name, expression in made.items())
+    return Derivation(source.name, condition, tuple((n, e.sql) for n, e in made.items()), length), columns
 
 
 def kept_for(place: str, window: Window, keep: str | Mapping[str, str] | None) -> tuple[int | None, ...]:

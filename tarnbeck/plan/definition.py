@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from tarnbeck.plan.view import Measure, View
-from tarnbeck.schema.stream import Arrival, Epoch, EventTime, FromColumn, Stream
+from tarnbeck.schema.stream import Arrival, Derivation, Epoch, EventTime, FromColumn, Stream
 from tarnbeck.window import duration
 from tarnbeck.window.window import AllTime, Rollup, Session, Sliding, Tumbling, Window
 
@@ -23,6 +23,16 @@ def of_stream(stream: Stream) -> Definition:
         "topic": stream.topic,
         "partitions": stream.partitions,
         "create": stream.create,
+        **({} if stream.derived is None else {"derived": _derived(stream.derived)}),
+    }
+
+
+def _derived(derived: Derivation) -> Definition:
+    return {
+        "source": derived.source,
+        "where": derived.where,
+        "select": dict(derived.select),
+        "late": None if derived.late is None else duration.text(derived.late),
     }
 
 

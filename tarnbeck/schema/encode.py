@@ -37,12 +37,18 @@ def to_json(stream: Stream, event: Mapping[str, object]) -> bytes:
     Fields that the stream does not declare are written too, if they are plain JSON values.
     """
     place = f"stream '{stream.name}'"
-    value = _object(stream.schema.columns, event, place).encode("utf-8", errors="surrogatepass")
+    value = encoded(stream, event)
     try:
         event_reader(stream)(value, 0)
     except Reject as reject:
         raise UsageError(f"{place}: this event can't be sent: {reject}\n  declared: {stream.schema}") from None
     return value
+
+
+def encoded(stream: Stream, event: Mapping[str, object]) -> bytes:
+    """The record value of one event, whether decoding will take it or not."""
+    text = _object(stream.schema.columns, event, f"stream '{stream.name}'")
+    return text.encode("utf-8", errors="surrogatepass")
 
 
 def _object(columns: Sequence[Column], event: object, place: str) -> str:

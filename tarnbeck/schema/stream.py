@@ -40,6 +40,19 @@ class Json:
 
 
 @dataclass(frozen=True)
+class Derivation:
+    """How the events of a stream are made of another's: those that pass, with these columns.
+
+    `late` lets only those pass that were received more than so many microseconds after their time.
+    """
+
+    source: str
+    where: str | None
+    select: tuple[tuple[str, str], ...]
+    late: int | None = None
+
+
+@dataclass(frozen=True)
 class Stream:
     """One declared stream: data only."""
 
@@ -51,3 +64,4 @@ class Stream:
     format: Json
     partitions: int
     create: bool
+    derived: Derivation | None = None

@@ -12,6 +12,7 @@ import pyarrow as pa
 from tarnbeck.algebra.aggregate import UNIX
 from tarnbeck.algebra.state import Raw
 from tarnbeck.app import App
+from tarnbeck.arrow.derive import derived
 from tarnbeck.errors import UsageError, unknown
 from tarnbeck.memory.partials import Partial, partials, rows
 from tarnbeck.plan.keep import kept, newest_of
@@ -66,8 +67,14 @@ def run(
     by_stream = _by_stream(app, events)
     found: dict[str, Partial] = {}
     rejects: dict[str, list[str]] = {}
+    decoded_events: dict[str, pa.Table] = {}
     for name, stream in app.streams.items():
-        decoded = decode(stream, _records(stream, by_stream.get(name, ()), received))
+        given = by_stream.get(name, ())
+        if stream.derived is not None:
+            source = app.streams[stream.derived.source]
+            given = [made.value for made in derived(stream, source, decoded_events[source.name])]
+        decoded = decode(stream, _records(stream, given, received))
+        decoded_events[name] = decoded.events
         rejects[name] = decoded.rejects.column("reason").to_pylist()
         kept = list(rows(decoded.events))
         found |= {view.name: partials(view, kept) for view in app.views.values() if view.stream is stream}
@@ -80,11 +87,12 @@ def _by_stream(app: App, events: Iterable[Event] | Mapping[str, Iterable[Event]]
             if name not in app.streams:
                 raise UsageError(unknown("run", "stream", name, app.streams, f"app '{app.name}'"))
         return events
-    if len(app.streams) != 1:
+    own = [name for name, stream in app.streams.items() if stream.derived is None]
+    if len(own) != 1:
         raise UsageError(
-            f"run: app '{app.name}' has {len(app.streams)} streams\n  say which: run(app, {{'stream': events, …}})"
+            f"run: app '{app.name}' has {len(own)} streams\n  say which: run(app, {{'stream': events, …}})"
         )
-    return {next(iter(app.streams)): events}
+    return {own[0]: events}
 
 
 def _records(stream: Stream, events: Iterable[Event], received: datetime.datetime) -> pa.Table:
