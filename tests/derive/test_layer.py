@@ -108,12 +108,14 @@ def test_a_relay_that_dies_before_or_after_a_commit_loses_and_repeats_nothing(
     def finished() -> bool:
         return len(held(log, target.topic)) >= 600
 
-    for _ in range(20):
-        with pytest.raises(LogError, match="planted"):
+    deaths = 0
+    while not finished():
+        try:
             relay(log, source.topic, target.topic, begin, dying, stop=finished)
-            raise LogError("planted: all was moved")
-        if finished():
-            break
+        except LogError as error:
+            assert str(error) == "planted"  # noqa: PT017 (it may also end without)
+            deaths += 1
+    assert deaths > 2
     numbers = sorted(json.loads(record.value or b"")["n"] for record in held(log, target.topic))
     assert numbers == list(range(600))
 
