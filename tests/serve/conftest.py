@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import http.client
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import tarnbeck as tb
 from tarnbeck.serve.http import Server, application, serve
 from tarnbeck.store.sqlite import SQLiteStore
+from tests.serve.market import Listen, Shop
 from tests.serve.sample import NOW, Event, filled, random_events, shop
-from tests.serve.web import TOKEN, Call, Outbox, Reply, Steward
+from tests.serve.web import TOKEN, Call, Listener, Outbox, Reply, Steward
 
 
 @pytest.fixture(scope="session")
@@ -62,3 +64,24 @@ def call(server: Server) -> Iterator[Call]:
 
     yield request
     connection.close()
+
+
+@pytest.fixture
+def market(tmp_path: Path) -> Iterator[Shop]:
+    made = Shop(tmp_path, shop())
+    yield made
+    made.server.stop()
+    made.store.close()
+
+
+@pytest.fixture
+def listen(market: Shop) -> Iterator[Listen]:
+    opened: list[Listener] = []
+
+    def start(path: str, last_id: str | None = None, buffer: int | None = None) -> Listener:
+        opened.append(Listener(market.server, path, last_id, buffer))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.close()

@@ -2,88 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-import datetime
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
 
 import pytest
 
-import tarnbeck as tb
-from tarnbeck.errors import LogError, UsageError
 from tarnbeck.plan.definition import identity, of_view
 from tarnbeck.serve import live
-from tarnbeck.serve.answer import Question, answer
+from tarnbeck.serve.answer import Question
 from tarnbeck.serve.changes import POLL, Seen, look
-from tarnbeck.serve.client import Client, connect
-from tarnbeck.serve.http import Server, application, serve
 from tarnbeck.store.protocol import Refused, Store
-from tarnbeck.store.sqlite import SQLiteStore
 from tarnbeck.store.state import VersionState
-from tests.serve.sample import BEGIN, NOW, TOPIC, Event, cut_after, feed, register, shop, to_arrow
-from tests.serve.web import Listener, Told
-
-Listen = Callable[..., Listener]
-
-
-class Shop:
-    """A store that grows order by order, and the server in front of it."""
-
-    def __init__(self, folder: Path, app: tb.App) -> None:
-        self.folder, self.app = folder, app
-        self.store = SQLiteStore(folder / "store", clock=lambda: NOW)
-        self.events: list[Event] = []
-        register(self.store, app)
-        self.server = self.serve(0)
-
-    def serve(self, port: int) -> Server:
-        return serve(application(self.store), "127.0.0.1", port)
-
-    def order(self, item: str, minute: int = 0, pieces: int = 1) -> None:
-        self.orders([(item, minute, pieces)])
-
-    def orders(self, given: list[tuple[str, int, int]], views: Sequence[str] = ()) -> None:
-        """Commits orders to these views, or to all, at once."""
-        first = len(self.events)
-        new = [_event(first + i, *order) for i, order in enumerate(given)]
-        feed(self.store, self.app, self.events, new, views)
-        self.events += new
-
-    def many_orders(self) -> None:
-        """Things with long names, so that an update is longer than what sockets take in advance."""
-        self.orders([(f"item {i} {'x' * 3000}", 0, 1) for i in range(300)], ["total"])
-
-
-def _event(offset: int, item: str, minute: int, pieces: int) -> Event:
-    moment = BEGIN + datetime.timedelta(minutes=minute)
-    place = {"_partition": 0, "_offset": offset, "_index": 0, "_received": moment, "_time": moment}
-    values = {"time": moment, "item": item, "shop": 1, "price": None, "weight": None, "pieces": pieces}
-    return {**place, **values}
-
-
-@pytest.fixture
-def market(tmp_path: Path) -> Iterator[Shop]:
-    made = Shop(tmp_path, shop())
-    yield made
-    made.server.stop()
-    made.store.close()
-
-
-@pytest.fixture
-def listen(market: Shop) -> Iterator[Listen]:
-    opened: list[Listener] = []
-
-    def start(path: str, last_id: str | None = None, buffer: int | None = None) -> Listener:
-        opened.append(Listener(market.server, path, last_id, buffer))
-        return opened[-1]
-
-    yield start
-    for each in opened:
-        each.close()
+from tests.serve.market import Listen, Shop
+from tests.serve.sample import TOPIC, to_arrow
+from tests.serve.web import Told
 
 
 @pytest.fixture
@@ -347,77 +281,3 @@ def test_without_subscribers_the_store_is_left_alone(
     before = len(asked)
     assert listen("/healthz").response.status == 200
     assert len(asked) == before > 0
-
-
-@pytest.fixture(params=["folder", "url"])
-def client(request: pytest.FixtureRequest, market: Shop) -> Iterator[Client]:
-    with connect(market.folder if request.param == "folder" else market.server.url) as opened:
-        yield opened
-
-
-def test_a_client_is_told_and_knows_the_whole_answer(market: Shop, client: Client) -> None:
-    market.orders([("pear", 0, 5), ("plum", 1, 1)])
-    question: dict[str, Any] = {"per": "minute", "since": BEGIN}
-    with client.live("by_time", **question) as updates:
-        told = iter(updates)
-        first = next(told)
-        assert [(row["item"], timing) for row, timing in first] == [("pear", "on time"), ("plum", "early")]
-        assert (first.reset, first.cut) == (True, cut_after(market.events))
-        market.order("apple", minute=1)
-        second = next(told)
-        assert [(row["item"], row["start"].minute, timing) for row, timing in second] == [("apple", 1, "early")]
-        assert updates.answer == client.query("by_time", **question)
-
-
-def test_a_client_can_be_asked_for_closed_windows_only(market: Shop, client: Client) -> None:
-    market.orders([("pear", 0, 5), ("plum", 1, 1)])
-    (first,) = client.live("by_time", on="close", per="minute", seconds=0.2)
-    assert [row["item"] for row, _ in first] == ["pear"]
-
-
-def test_a_client_shows_life_while_nothing_changes(market: Shop, client: Client) -> None:
-    beats = [update is None for update in client.live("total", heartbeat=0.1, seconds=0.6).beats()]
-    assert beats.count(False) == 1
-    assert beats.count(True) >= 1
-
-
-def test_updates_can_be_awaited(market: Shop, client: Client) -> None:
-    async def first_two() -> list[int]:
-        found = []
-        async for update in client.live("total", item="pear", heartbeat=0.2):
-            found.append(sum(row["orders"] for row, _ in update))
-            if len(found) == 2:
-                return found
-            market.order("pear")
-        return found
-
-    market.order("pear")
-    assert asyncio.run(first_two()) == [1, 2]
-
-
-def test_mistakes_are_the_same_errors_near_and_far(client: Client) -> None:
-    for mistake in ({"on": "soon"}, {"on": "close"}, {"itm": 5}, {"limit": 20_000}, {"heartbeat": 0}):
-        with pytest.raises(UsageError, match=r"bad trigger|never closes|did you mean|at most|bad heartbeat"):
-            next(iter(client.live("total", **mistake)))
-    with pytest.raises(UsageError, match="unknown view"):
-        next(iter(client.live("totl")))
-
-
-def test_a_client_far_away_outlives_the_server(market: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tarnbeck.serve import remote
-
-    monkeypatch.setattr(remote, "_AGAIN", 0.05)
-    market.order("pear")
-    with connect(market.server.url) as client, client.live("total") as updates:
-        told = iter(updates)
-        assert len(next(told)) == 1
-        market.server.stop()
-        market.order("plum")
-        market.server = market.serve(market.server.port)
-        assert [row["item"] for row, _ in next(told)] == ["pear", "plum"]
-        assert updates.answer is not None
-        assert updates.answer.rows == answer(market.store, Question("total")).rows
-        market.server.stop()
-        monkeypatch.setattr(remote, "GIVES_UP", 0.0)
-        with pytest.raises(LogError, match="is tarnbeck running there"):
-            next(told)
