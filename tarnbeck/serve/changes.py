@@ -151,13 +151,13 @@ class History:
         return None if self._seen is None else self._seen.id
 
     def number_of(self, id_: str) -> int | None:
-        """The number of the state that has this id, if it is still known."""
-        return next((number for number, (known, _) in reversed(self._known.items()) if known == id_), None)
+        """The number of the first state that has this id, if it is still known."""
+        return next((number for number, (known, _) in self._known.items() if known == id_), None)
 
     def take(self, seen: Seen) -> None:
-        """Goes on to the next state, unless it is the same one."""
+        """Goes on to the next state, unless it is the same; at one cut, rows only leave because `last` moved on."""
         before = self._seen
-        if before is not None and before.id == seen.id:
+        if before is not None and before.id == seen.id and before.answer.rows == seen.answer.rows:
             return
         self.number += 1
         rows = {row[: seen.keys]: row for row in seen.answer.rows}

@@ -114,6 +114,17 @@ def test_a_cut_that_moves_without_a_change_tells_nothing() -> None:
     assert history.number_of('{"version":1,"topic":"t","offsets":{"0":1}}') == 1
 
 
+def test_rows_that_time_took_leave_also_when_the_cut_stands_still() -> None:
+    history = History()
+    history.take(seen(1, {("a", 0): 1, ("a", 1): 1}, 1))
+    history.take(seen(1, {("a", 1): 1}, 1))
+    known = history.number_of('{"version":1,"topic":"t","offsets":{"0":1}}')
+    update = history.since(known, only_closed=False)
+    assert update is not None
+    assert update.removed == [("a", START)]
+    assert not update.changed.rows
+
+
 def test_who_knows_a_forgotten_state_gets_everything() -> None:
     history = History(kept=2)
     for number in range(1, 5):
