@@ -137,19 +137,12 @@ def _date(found: pa.Array) -> pa.Array:
         return settle(found, DATE)
     if not of.is_date(found.type):
         raise Doubt
-    if of.is_date64(found.type) and pc.any(pc.not_equal(_remainder(found), 0)).as_py():
-        raise Doubt
     days = found.cast(pa.date32())
     bounds = pc.min_max(days.cast(pa.int32()))
     low, high = bounds["min"].as_py(), bounds["max"].as_py()
     if low is not None and (low < FIRST_DAY or high > LAST_DAY):
         raise Doubt
     return days
-
-
-def _remainder(found: pa.Array) -> pa.Array:
-    millis = pc.fill_null(found.cast(pa.int64()), 0).to_numpy()
-    return pa.array(np.remainder(millis, 86_400_000))
 
 
 def _binary(found: pa.Array) -> pa.Array:

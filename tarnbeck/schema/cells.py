@@ -134,20 +134,14 @@ def _binaries(column: pa.Array) -> Texts:
 
 
 def _dates(column: pa.Array) -> Texts:
-    millis = of.is_date64(column.type)
-    numbers = column.cast(pa.int64() if millis else pa.int32()).to_pylist()
-    return [
-        None if value is None else _date(*(divmod(value, 86_400_000) if millis else (value, 0))) for value in numbers
-    ]
+    return [None if days is None else _date(days) for days in column.cast(pa.date32()).cast(pa.int32()).to_pylist()]
 
 
-def _date(days: int, millis: int) -> str:
+def _date(days: int) -> str:
     try:
-        if not millis:
-            return f'"{(_UNIX + dt.timedelta(days=days)).date()}"'
+        return f'"{(_UNIX + dt.timedelta(days=days)).date()}"'
     except OverflowError:
-        pass
-    return f'"{days} days {millis} ms since 1970"'
+        return f'"{days} days since 1970"'
 
 
 def _times(column: pa.Array) -> Texts:

@@ -18,6 +18,12 @@ def conform(stream: Stream, table: pa.Table) -> pa.Table:
     Columns that the stream does not declare go along, if events can hold their types.
     """
     place = f"stream '{stream.name}'"
+    try:
+        table.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise UsageError(
+            f"{place}: the table is not valid: {error}\n  expected a table that `validate(full=True)` passes"
+        ) from None
     table = pa.Table.from_arrays([_simple(column) for column in table.columns], names=table.column_names)
     for field in table.schema:
         if not cells.readable(field.type):

@@ -89,6 +89,8 @@ def _tables(stream: Stream, records: pa.Table) -> Iterator[Decoded]:
         try:
             table = packs.table(value.as_buffer())
         except Reject as reject:
+            yield from _rows_of(stream, records, parents, tables)
+            parents, tables = [], []
             whole = records.slice(at, 1).append_column("index", pa.nulls(1, pa.int32())).select(ENTRIES.names)
             yield Decoded(events_schema(stream).empty_table(), refused(whole, [str(reject)]))
             continue
@@ -97,11 +99,12 @@ def _tables(stream: Stream, records: pa.Table) -> Iterator[Decoded]:
             parents, tables = [], []
         parents.append(at)
         tables.append(table)
-    if tables:
-        yield from _rows_of(stream, records, parents, tables)
+    yield from _rows_of(stream, records, parents, tables)
 
 
 def _rows_of(stream: Stream, records: pa.Table, parents: list[int], tables: list[pa.Table]) -> Iterator[Decoded]:
+    if not tables:
+        return iter(())
     places = packs.places(records, np.repeat(parents, [table.num_rows for table in tables]))
     return decode_rows_of(stream, places, pa.concat_tables(tables).combine_chunks())
 

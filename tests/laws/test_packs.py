@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import itertools
+import math
 import re
 from typing import Any
 
@@ -17,6 +18,7 @@ from tarnbeck.schema.cast import decode_table
 from tarnbeck.schema.ddl import arrow
 from tarnbeck.schema.decode import RECORDS, Decoded, decode
 from tarnbeck.schema.decoded import PLACES
+from tarnbeck.schema.literal import EARLIEST, LATEST
 from tarnbeck.schema.packs import Pack
 from tarnbeck.schema.rows import decode_rows
 from tarnbeck.schema.stream import Arrival, Json, Stream
@@ -102,6 +104,10 @@ def test_lines_and_plain_records_in_any_mix_hold_the_same_events(data: st.DataOb
     same(stream, decode(stream, records_of(mixed)), decode(stream, records_of(list(events))), places)
 
 
+DAY = 86_400_000_000
+ENDS = [EARLIEST - 1, EARLIEST, LATEST, LATEST + 1]
+MICROS = st.one_of(st.integers(-(10**17), 3 * 10**17), st.sampled_from(ENDS))
+ODD_FLOATS = st.sampled_from([math.nan, math.inf, -math.inf, -0.0])
 CELLS: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.null(): st.none(),
     pa.bool_(): st.booleans(),
@@ -109,8 +115,8 @@ CELLS: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.int32(): st.integers(-(2**31), 2**31 - 1),
     pa.int64(): st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-9, 9), st.integers(0, 2**41)),
     pa.uint64(): st.integers(0, 2**64 - 1),
-    pa.float32(): st.floats(width=32),
-    pa.float64(): st.one_of(st.floats(), st.floats(0, 2e9), st.integers(-9, 9).map(float)),
+    pa.float32(): st.one_of(st.floats(width=32), ODD_FLOATS),
+    pa.float64(): st.one_of(ODD_FLOATS, st.floats(), st.floats(0, 2e9), st.integers(-9, 9).map(float)),
     pa.decimal128(20, 0): st.integers(-(10**19), 10**19).map(decimal.Decimal),
     pa.decimal128(18, 2): st.integers(-(10**17), 10**17).map(lambda n: decimal.Decimal(n).scaleb(-2)),
     pa.decimal256(50, 4): st.integers(-(10**9), 10**9).map(lambda n: decimal.Decimal(n).scaleb(-4)),
@@ -121,10 +127,10 @@ CELLS: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.large_string(): st.text(max_size=3),
     pa.binary(): st.binary(max_size=4),
     pa.binary(2): st.binary(min_size=2, max_size=2),
-    pa.date32(): st.dates(),
-    pa.date64(): st.dates(),
-    pa.timestamp("us", "UTC"): st.integers(-(10**17), 3 * 10**17),
-    pa.timestamp("us"): st.integers(-(10**17), 3 * 10**17),
+    pa.date32(): st.one_of(st.dates(), st.sampled_from([time // DAY for time in ENDS])),
+    pa.date64(): st.one_of(st.dates(), st.sampled_from([time // DAY * 86_400_000 for time in ENDS])),
+    pa.timestamp("us", "UTC"): MICROS,
+    pa.timestamp("us"): MICROS,
     pa.timestamp("ns", "Europe/Berlin"): st.one_of(
         st.integers(0, 2**62), st.integers(0, 2**51).map(lambda n: n * 1000)
     ),
@@ -179,13 +185,32 @@ def tables(draw: st.DrawFn, schema: Schema) -> pa.Table:
     return pa.Table.from_arrays(made, names=[name for name, _ in fields])
 
 
-@settings(max_examples=400, deadline=None)
+@st.composite
+def lone_columns(draw: st.DrawFn) -> tuple[Stream, pa.Table]:
+    """One declared scalar, as a column of its own type or of any other."""
+    kind = draw(scalars)
+    schema = Schema((Column("a", kind, draw(st.booleans())),))
+    given_as = arrow(kind) if draw(st.booleans()) else draw(st.sampled_from(list(CELLS)))
+    values = draw(st.lists(cells_of(given_as), min_size=1, max_size=2))
+    stream = Stream("s", schema, draw(event_times(schema)), None, "s", Json(), 2, True)
+    return stream, pa.table({"a": pa.array(values, given_as)})
+
+
+@settings(max_examples=1000, deadline=None)
+@given(lone_columns())
+def test_every_cell_is_the_same_at_once_and_by_way_of_its_json(case: tuple[Stream, pa.Table]) -> None:
+    check_agreement(*case)
+
+
+@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_what_an_arrow_table_gives_at_once_is_what_its_json_gives_row_by_row(data: st.DataObject) -> None:
     stream = data.draw(streams())
     table = packs.table(packs.of_table(data.draw(tables(stream.schema))).value)
-    skip = data.draw(st.integers(0, table.num_rows - 1))
-    table = table.slice(skip)
+    check_agreement(stream, table.slice(data.draw(st.integers(0, table.num_rows - 1))))
+
+
+def check_agreement(stream: Stream, table: pa.Table) -> None:
     places = pa.Table.from_pylist(
         [
             {"partition": 0, "offset": 7, "timestamp": dt.datetime(2026, 1, 1, tzinfo=dt.UTC), "index": at}
