@@ -72,9 +72,9 @@ def select(spark: SparkSession, tables: Tables, state: StreamState, places: Coll
     frame = _all(spark, tables, state)
     if places is not None:
         rows = sorted(places, key=lambda place: [-1 if each is None else each for each in place])
-        chosen = spark.createDataFrame(rows, "partition int, offset bigint, index int").alias("chosen")
-        same = "_partition = chosen.partition AND _offset = chosen.offset AND _index <=> coalesce(chosen.index, _index)"
-        frame = frame.join(chosen, expr(same), "leftsemi")
+        chosen = spark.createDataFrame(rows, "p int, o bigint, i int")
+        same = expr("_partition = p AND _offset = o AND _index <=> coalesce(i, _index)")
+        frame = frame.join(chosen, same, "leftsemi")
     return _collect(frame.orderBy("_partition", "_offset", "_index"), MOST)
 
 

@@ -261,7 +261,7 @@ def _retried(desk: Desk, job: Job) -> Any:
     rows = quarantine.select(desk.spark, tables, state, places)
     with Sender(desk.log, tables.stream) as sender:
         for row in rows:
-            key = row.key or key_of(tables.stream, row.value or b"")
+            key = key_of(tables.stream, row.value or b"") if row.key is None else row.key
             sender.send(row.value or b"", key, content_type=ARROW if row.index is None else None)
         sent: Sent = sender.flush()
     return {

@@ -161,7 +161,8 @@ class _Attempt:
 
     def _rebound(self, count: int, weight: int) -> None:
         """Starts again when a full micro-batch had records much larger or smaller than its bound was made for."""
-        if not count:
+        if not weight:
+            # Markers of transactions only, or a span that was written before: nothing is learnt from it.
             return
         self.size = weight / count
         wanted = self._bound()

@@ -123,6 +123,7 @@ def test_micro_batches_are_bounded_by_bytes(
 ) -> None:
     """First small records, then large ones: the bound found from the first must give way."""
     monkeypatch.setattr("tarnbeck.speed.layer.MOST_BYTES", 20_000)
+    monkeypatch.setattr("tarnbeck.speed.layer.FEW_BYTES", 1_000)
     batches: list[tuple[int, float | None]] = []
     bound = supervised._Attempt._rebound
 
