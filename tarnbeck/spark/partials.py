@@ -64,7 +64,8 @@ def _clock(view: View, finest: DataFrame) -> DataFrame:
 
 def _packed(steps: arrow.Steps, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for table in _chunks(batches):
-        yield from arrow.partials(steps, table).to_batches()
+        for partial in arrow.partials(steps, table):
+            yield from partial.to_batches()
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -21,10 +22,10 @@ CHUNK = 64 << 20
 
 @dataclass(frozen=True)
 class Work:
-    """What a worker must know of one fed view."""
+    """What a worker must know of the fed views that go on from one cut."""
 
-    version: int
     start: Cut
+    versions: tuple[int, ...]
     steps: Steps
 
 
@@ -36,9 +37,17 @@ class Feed:
     works: tuple[Work, ...]
 
 
-def work(version: int, start: Cut, view: View) -> Work:
-    """The kernel's work for one version from its own cut on."""
-    return Work(version, start, steps(view))
+def feed(stream: Stream, fed: Sequence[tuple[int, Cut, View]]) -> Feed:
+    """The kernel's work for versions of views of one stream, each from its own cut on; those at one cut share it."""
+    works = []
+    for start in dict.fromkeys(cut for _, cut, _ in fed):
+        together = [(version, view) for version, cut, view in fed if cut == start]
+        works.append(Work(start, tuple(version for version, _ in together), _steps(*(view for _, view in together))))
+    return Feed(stream, tuple(works))
+
+
+_steps = functools.lru_cache(maxsize=64)(steps)
+"""Micro-batch after micro-batch has the same views."""
 
 
 def run(
@@ -69,17 +78,20 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, pa.Table]]
 
 
 def _records(batches: list[pa.RecordBatch]) -> pa.Table:
-    return pa.Table.from_batches(batches).drop_columns(["topic"])
+    found = pa.Table.from_batches(batches).drop_columns(["topic"])
+    # Only the quarantine wants to know the key of a record, so it is not even brought here.
+    return found.append_column("key", pa.nulls(found.num_rows, pa.binary()))
 
 
 def _partials(feed: Feed, records: pa.Table) -> Iterator[tuple[int, pa.Table]]:
     events = decode(feed.stream, records).events
     if not events.num_rows:
         return
-    for fed in feed.works:
-        partial = partials(fed.steps, _from(events, fed.start))
-        if partial.num_rows:
-            yield fed.version, partial
+    for work in feed.works:
+        found = partials(work.steps, _from(events, work.start))
+        yield from (
+            (version, partial) for version, partial in zip(work.versions, found, strict=True) if partial.num_rows
+        )
 
 
 def _from(events: pa.Table, start: Cut) -> pa.Table:

@@ -15,7 +15,6 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from tarnbeck.cut import Cut
 from tarnbeck.log import topics
 from tarnbeck.log.settings import LogSettings
-from tarnbeck.schema.stream import Stream
 from tarnbeck.spark import supervised
 from tarnbeck.spark.kafka import Counter, Starts
 from tarnbeck.spark.supervised import Ended, MicroBatch, Moved
@@ -129,10 +128,10 @@ def _feeds(fed: list[VersionState], streams: Mapping[str, StreamState]) -> dict[
     """What the kernel computes from each topic."""
     feeds: dict[str, Feed] = {}
     for name, state in streams.items():
-        works = tuple(kernel.work(v.id, v.cut, view_of(v, streams)) for v in fed if v.stream == name)
-        stream: Stream = stream_of(state)
-        if works:
-            feeds[stream.topic] = Feed(stream, works)
+        mine = [(version.id, version.cut, view_of(version, streams)) for version in fed if version.stream == name]
+        if mine:
+            stream = stream_of(state)
+            feeds[stream.topic] = kernel.feed(stream, mine)
     return feeds
 
 
@@ -144,6 +143,7 @@ def _compute(
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return kernel.run(feeds, batches, weighed.add)
 
+    records = records.drop("key")
     if here:
         found_here = run(iter(records.coalesce(1).toArrow().to_batches()))
         rows = pa.Table.from_batches(found_here, schema=kernel.OUTPUT).to_pylist()

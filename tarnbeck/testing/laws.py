@@ -101,7 +101,8 @@ def _kernel(view: View, events: list[Row]) -> Partial:
     schema = events_schema(view.stream)
     rows = [{**event, "_extra": None} for event in events]
     table = pa.Table.from_pylist(rows, schema=schema)
-    found = from_arrow(arrow.partials(arrow.steps(view), table), view.layout)
+    (partial,) = arrow.partials(arrow.steps(view), table)
+    found = from_arrow(partial, view.layout)
     return {(found.keys[key], level, pane): states for (level, key, pane), states in found.states.items()}
 
 

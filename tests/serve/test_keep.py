@@ -270,11 +270,13 @@ def test_the_kernel_has_the_newest_arrival_too() -> None:
     times = dict.fromkeys(("_received", "_time", "time"), pa.timestamp("us", "UTC"))
     table = pa.table({name: pa.array(values, times.get(name)) for name, values in columns.items()})
     for view in site().views.values():
-        found = from_arrow(kernel.partials(kernel.steps(view), table), view.layout)
+        (partial,) = kernel.partials(kernel.steps(view), table)
+        found = from_arrow(partial, view.layout)
         assert {(found.keys[k], level, pane): s for (level, k, pane), s in found.states.items()} == partials(
             view, events
         )
-        assert kernel.partials(kernel.steps(view), table.slice(0, 0)).num_rows == 0
+        (nothing,) = kernel.partials(kernel.steps(view), table.slice(0, 0))
+        assert nothing.num_rows == 0
 
 
 def test_the_next_generation_is_without_what_is_past(history: History) -> None:

@@ -63,15 +63,16 @@ def test_a_users_class_runs_in_batch_and_speed_as_in_memory(spark: Any, tmp_path
             "timestamp": pa.array([start] * len(values), pa.timestamp("us", "UTC")),
             "key": pa.nulls(len(values), pa.binary()),
             "value": pa.array(values, pa.binary()),
+            "content_type": pa.nulls(len(values), pa.binary()),
         }
     )
     events = decode(stream, records).events
     expected = in_memory(view, rows(events))
     batch = partials(view, spark.createDataFrame(events)).toArrow()
     assert places(batch, view) == expected
-    feeds = {stream.topic: kernel.Feed(stream, (kernel.work(1, Cut.of("id", {}), view),))}
+    feeds = {stream.topic: kernel.feed(stream, [(1, Cut.of("id", {}), view)])}
     topic = pa.array([stream.topic] * len(values))
-    frame = spark.createDataFrame(records.append_column("topic", topic))
+    frame = spark.createDataFrame(records.append_column("topic", topic).drop_columns(["key"]))
     found = frame.mapInArrow(functools.partial(kernel.run, feeds), from_arrow_schema(kernel.OUTPUT)).toArrow()
     speed = pa.concat_tables(kernel.unpack(packed) for packed in found.column("partial").to_pylist())
     assert places(speed, view) == expected
