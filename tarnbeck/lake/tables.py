@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from tarnbeck.cut import Span
@@ -12,7 +14,7 @@ from tarnbeck.schema.decode import REJECTS, events_schema
 from tarnbeck.schema.stream import Stream
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
 
@@ -51,7 +53,41 @@ def read(spark: SparkSession, tables: Tables, span: Span) -> DataFrame:
     if not span:
         # Before the first event there may be no table yet.
         return spark.createDataFrame([], tables.events_type)
-    return within(spark.read.format("delta").load(tables.events), span)
+    version = None if span.start.offsets else _whole(spark, tables.events, span)
+    if version is None:
+        return within(spark.read.format("delta").load(tables.events), span)
+    return spark.read.format("delta").option("versionAsOf", version).load(tables.events)
+
+
+def _whole(spark: SparkSession, path: str, span: Span) -> int | None:
+    """The table's version as of now, if its files hold nothing but events of the span; else None.
+
+    Looking at the place of every event takes a third of the time of a simple aggregation. Delta's statistics tell it of
+    whole files, and what a version holds never changes, whatever is written meanwhile.
+    """
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None  # noqa: S101 (a running session has one)
+    snapshot = jvm.org.apache.spark.sql.delta.DeltaLog.forTableWithSnapshot(spark._jsparkSession, path)._2()
+    files = DataFrame(snapshot.allFiles().toDF(), spark).select("stats").collect()
+    return int(snapshot.version()) if all(_inside(span, file["stats"]) for file in files) else None
+
+
+def _inside(span: Span, statistics: str | None) -> bool:
+    """Whether all events of a file lie in the span; one without statistics may hold anything.
+
+    >>> from tarnbeck.cut import Cut
+    >>> span = Cut.of("id", {}).span_to(Cut.of("id", {0: 5, 1: 9}))
+    >>> first, last = '"minValues": {"_partition": 0, "_offset": 2}', '"maxValues": {"_partition": 1, "_offset": 4}'
+    >>> _inside(span, "{" + first + ", " + last + "}"), _inside(span, "{" + first + "}"), _inside(span, None)
+    (True, False, False)
+    """
+    told = json.loads(statistics or "{}")
+    try:
+        least, most = told["minValues"], told["maxValues"]
+        partitions, offsets = range(least["_partition"], most["_partition"] + 1), (least["_offset"], most["_offset"])
+    except KeyError:
+        return False
+    return all((partition, offset) in span for partition in partitions for offset in offsets)
 
 
 def read_quarantine(spark: SparkSession, tables: Tables, span: Span) -> DataFrame:
