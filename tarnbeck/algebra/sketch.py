@@ -39,14 +39,11 @@ class Hll(Sketch):
 
     precision: int
 
-    def gather(self, arguments: Sequence[str]) -> str:
-        (argument,) = arguments
-        return f"list(DISTINCT {argument}) FILTER (WHERE {argument} IS NOT NULL)"
-
     def pack(self, values: pa.Array) -> bytes:
         sketch = ds.hll_sketch(self.precision, ds.tgt_hll_type.HLL_8)
         update = sketch.update
-        for value in hashable(values, self.argument):
+        # Arrow finds the different values of a group in half the time that DuckDB takes for list(DISTINCT ...).
+        for value in hashable(values.unique(), self.argument):
             update(value)
         return bytes(sketch.serialize_compact())
 
