@@ -26,6 +26,8 @@ from tarnbeck.window.window import Sliding
 
 _STATES = 8192
 """Finished states kept for each version: most windows of a question are the same a moment later."""
+_WINDOWS = 1 << 16
+"""Bounds of windows kept for each level: a month of minutes, which many keys share."""
 _ANSWERS = 256
 _SHAPES = 64
 _PARTS = 1024
@@ -132,7 +134,7 @@ def plan_of(view: View) -> Plan:
         columns_of(view),
         view.finish if view.plain else lru_cache(maxsize=_STATES)(view.finish),
         lru_cache(maxsize=_STATES)(view.read_keys),
-        tuple(lru_cache(maxsize=_STATES)(partial(_window, end_of)) for end_of in _ends(view)),
+        tuple(lru_cache(maxsize=_WINDOWS)(partial(_window, end_of)) for end_of in _ends(view)),
     )
 
 

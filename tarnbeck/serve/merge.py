@@ -54,10 +54,7 @@ def assembled(view: View, merged: Merged, asked: Range, reach: int) -> Merged:
         keys.setdefault(at[:-1], {})[at[-1]] = states
     found: Merged = {}
     for key, panes in keys.items():
-        for each in window.assembled(panes, view.layout.merge):
-            early = asked[0] is not None and each.end <= asked[0]
-            if early or (asked[1] is not None and each.start >= asked[1]):
-                continue
+        for each in window.assembled(panes, view.layout.merge, *asked):
             found[(*key, each.start)] = each.states
             if len(found) > reach:
                 raise _too_far(view, reach)
@@ -81,6 +78,9 @@ def rows(plan: Plan, level: int, merged: Merged, limit: int, *, one: bool) -> li
         last: dict[tuple[Any, ...], Any] = {at: merged[at][1] + gap for at in ordered}  # type: ignore[operator]
         return [(*read(at[:depth]), *moment.bounds(at[-1], last[at]), *finish(merged[at])) for at in ordered]
     window = plan.windows[level]
+    if one and ordered:
+        keys = read(ordered[0][:depth])
+        return [(*keys, *window(at[-1]), *finish(merged[at])) for at in ordered]
     return [(*read(at[:depth]), *window(at[-1]), *finish(merged[at])) for at in ordered]
 
 

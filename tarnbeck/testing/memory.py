@@ -144,7 +144,7 @@ def _assembled(view: View, partial: Partial, level: int) -> list[tuple[tuple[Raw
             panes.setdefault(keys, {})[start] = states
     if isinstance(view.window, (Sliding, Session)):
         assembled = view.window.assembled
-        return [(keys, each) for keys, held in panes.items() for each in assembled(held, view.layout.merge)]
+        return [(keys, each) for keys, held in panes.items() for each in assembled(held, view.layout.merge, None, None)]
     return [
         (keys, Assembled(start, pane.end_of(start) or 0, states))
         for keys, held in panes.items()

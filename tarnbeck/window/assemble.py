@@ -37,10 +37,10 @@ class _Queue:
 
     def drop_before(self, at: int) -> None:
         while self._front or self._back:
+            if (self._front[-1] if self._front else self._back[0])[0] >= at:
+                return
             if not self._front:
                 self._turn()
-            if self._front[-1][0] >= at:
-                return
             self._front.pop()
 
     def _turn(self) -> None:
@@ -60,37 +60,52 @@ class _Queue:
         return front if self._sum is None else self._merge(front, self._sum)
 
 
-def slide(panes: Panes, merge: Merge, *, length: int, every: int, origin: int) -> Iterator[Assembled]:
-    """Every window that holds at least one pane, by its start; windows start at multiples of `every` from `origin`."""
+def slide(
+    panes: Panes, merge: Merge, *, length: int, every: int, origin: int, since: int | None, until: int | None
+) -> Iterator[Assembled]:
+    """Every window that holds at least one pane, by its start; windows start at multiples of `every` from `origin`.
+
+    Only windows that overlap [since, until) are put together.
+    """
     starts = sorted(panes)
     queue, taken = _Queue(merge), 0
-    start: int | None = None
-    while True:
-        if start is not None:
-            queue.drop_before(start)
-        merged = None if start is None else queue.merged
-        upcoming = starts[taken] if taken < len(starts) else None
-        if merged is None:
-            if upcoming is None:
-                return
-            # The first window that reaches as far as this pane.
-            start = _ceil(upcoming - length + 1, every, origin)
-            queue.drop_before(start)
-        while taken < len(starts) and starts[taken] < start + length:  # type: ignore[operator]
-            queue.push(starts[taken], panes[starts[taken]])
+    for start in _starts(starts, length, every, origin, since):
+        if until is not None and start >= until:
+            return
+        queue.drop_before(start)
+        while taken < len(starts) and starts[taken] < start + length:
+            if starts[taken] >= start:
+                queue.push(starts[taken], panes[starts[taken]])
             taken += 1
-        assert start is not None  # noqa: S101 (set above)
         found = queue.merged
-        if found is not None:
-            yield Assembled(start, start + length, found)
-        start += every
+        assert found is not None  # noqa: S101 (each of these windows holds a pane)
+        yield Assembled(start, start + length, found)
+
+
+def _starts(panes: list[int], length: int, every: int, origin: int, since: int | None) -> Iterator[int]:
+    """Where windows that hold one of these panes, and end after `since`, start."""
+    start = None if since is None else _ceil(since - length + 1, every, origin)
+    for pane in panes:
+        # The first window that reaches as far as this pane.
+        first = _ceil(pane - length + 1, every, origin)
+        start = first if start is None else max(start, first)
+        while start <= pane:
+            yield start
+            start += every
 
 
 def _ceil(moment: int, every: int, origin: int) -> int:
     return moment + (origin - moment) % every
 
 
-def sessions(panes: Panes, merge: Merge, *, gap: int) -> Iterator[Assembled]:
+def sessions(panes: Panes, merge: Merge, *, gap: int, since: int | None, until: int | None) -> Iterator[Assembled]:
+    """The sessions that overlap [since, until)."""
+    for each in _sessions(panes, merge, gap):
+        if (since is None or each.end > since) and (until is None or each.start < until):
+            yield each
+
+
+def _sessions(panes: Panes, merge: Merge, gap: int) -> Iterator[Assembled]:
     """Panes as long as the gap, whose first two states are their earliest and latest event, put together to sessions.
 
     Events of one pane are always of one session, and those of panes that are not neighbours never are; between

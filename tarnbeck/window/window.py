@@ -89,8 +89,10 @@ class Sliding:
     def end_of(self, start: int) -> int:
         return start + self.length
 
-    def assembled(self, panes: Panes, merge: Merge) -> Iterator[Assembled]:
-        return slide(panes, merge, length=self.length, every=self.every, origin=self.pane.origin)
+    def assembled(self, panes: Panes, merge: Merge, since: int | None, until: int | None) -> Iterator[Assembled]:
+        """The windows that overlap [since, until)."""
+        length, every, origin = self.length, self.every, self.pane.origin
+        return slide(panes, merge, length=length, every=every, origin=origin, since=since, until=until)
 
     def reach(self, since: int | None, until: int | None) -> tuple[int | None, int | None]:
         """The time that windows overlapping this range may hold events of."""
@@ -114,8 +116,9 @@ class Session:
     def levels(self) -> tuple[str, ...]:
         return ("session",)
 
-    def assembled(self, panes: Panes, merge: Merge) -> Iterator[Assembled]:
-        return sessions(panes, merge, gap=self.gap)
+    def assembled(self, panes: Panes, merge: Merge, since: int | None, until: int | None) -> Iterator[Assembled]:
+        """The sessions that overlap [since, until)."""
+        return sessions(panes, merge, gap=self.gap, since=since, until=until)
 
     def reach(self, since: int | None, until: int | None) -> tuple[int | None, int | None]:
         """A session may be of any length, so all of a key's panes may belong to one."""
