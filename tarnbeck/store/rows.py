@@ -193,15 +193,11 @@ def _existing(
 
 def _stored(rows: list[tuple[Raw, ...]], physicals: tuple[Physical, ...]) -> list[tuple[Raw, ...]]:
     """Rows as SQLite can hold them: integers above 64 bits as digits, NaN (it would become null) as text."""
-    if not rows or not any(physical in _TO_SQL for physical in physicals):
-        return rows
-    columns: list[Any] = list(zip(*rows, strict=True))
-    changed = False
     for i, physical in enumerate(physicals):
-        if physical in _TO_SQL and not _FITS[physical](columns[i]):
-            columns[i] = [_TO_SQL[physical](value) for value in columns[i]]
-            changed = True
-    return list(zip(*columns, strict=True)) if changed else rows
+        if physical in _TO_SQL and not _FITS[physical]([row[i] for row in rows]):
+            change = _TO_SQL[physical]
+            rows = [(*row[:i], change(row[i]), *row[i + 1 :]) for row in rows]
+    return rows
 
 
 def _wide_fits(column: Sequence[Any]) -> bool:
@@ -230,17 +226,11 @@ _FROM_TEXT: dict[Physical, Callable[[str], Raw]] = {Physical.WIDE: int, Physical
 
 def _restored(rows: list[Any], physicals: tuple[Physical, ...], skip: int = 0) -> list[Any]:
     """Undo `_stored` on rows whose columns from `skip` on have these forms."""
-    if not rows:
-        return rows
-    texts = [(skip + i, _FROM_TEXT[physical]) for i, physical in enumerate(physicals) if physical in _FROM_TEXT]
-    if not texts:
-        return rows
-    columns, changed = list(zip(*rows, strict=True)), False
-    for i, back in texts:
-        if str in set(map(type, columns[i])):
-            columns[i] = tuple(back(value) if type(value) is str else value for value in columns[i])
-            changed = True
-    return list(zip(*columns, strict=True)) if changed else rows
+    for i, physical in enumerate(physicals, skip):
+        if physical in _FROM_TEXT and str in {type(row[i]) for row in rows}:
+            back = _FROM_TEXT[physical]
+            rows = [(*row[:i], back(row[i]) if type(row[i]) is str else row[i], *row[i + 1 :]) for row in rows]
+    return rows
 
 
 def stored_value(value: Raw, physical: Physical) -> Raw:
