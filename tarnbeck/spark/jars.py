@@ -10,10 +10,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import Literal, TextIO, get_args
 
 from tarnbeck.errors import SetupError
 
@@ -56,13 +56,19 @@ def _java_version(java: str) -> int:
 def jars(conf: Conf) -> list[Path]:
     """The jars of one configuration of ivy.xml, from the user's cache, which is filled first when it is empty."""
     ivy = resources.files("tarnbeck.spark").joinpath("ivy.xml").read_bytes()
-    folder = cache() / hashlib.sha256(ivy).hexdigest()[:16]
-    if not folder.is_dir():
-        _fill(folder, ivy)
+    folder = fetched(ivy, get_args(Conf))
     found = sorted((folder / conf).glob("*.jar"))
     if not found:
         raise SetupError(f"set-up: no jars in {folder / conf}\n  remove {folder} and try again: they are fetched anew")
     return found
+
+
+def fetched(ivy: bytes, confs: Sequence[str]) -> Path:
+    """The folder in the user's cache that holds what an ivy.xml lists, one folder in it per configuration."""
+    folder = cache() / hashlib.sha256(ivy).hexdigest()[:16]
+    if not folder.is_dir():
+        _fill(folder, ivy, confs)
+    return folder
 
 
 def cache() -> Path:
@@ -71,7 +77,7 @@ def cache() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "tarnbeck" / "jars"
 
 
-def _fill(folder: Path, ivy: bytes) -> None:
+def _fill(folder: Path, ivy: bytes, confs: Sequence[str]) -> None:
     """Resolves into a folder beside `folder` and renames it, so that `folder` is whole as soon as it exists."""
     java = find_java()
     try:
@@ -81,7 +87,7 @@ def _fill(folder: Path, ivy: bytes) -> None:
         raise SetupError(f"set-up: can't write to {folder.parent}: {error}\n  set XDG_CACHE_HOME elsewhere") from error
     try:
         work.joinpath("ivy.xml").write_bytes(ivy)
-        _resolve(java, work)
+        _resolve(java, work, confs)
         work.joinpath("jars").rename(folder)
     except OSError:
         # Another process may have been quicker: its folder is equal to ours and takes the name.
@@ -91,10 +97,10 @@ def _fill(folder: Path, ivy: bytes) -> None:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _resolve(java: Path, work: Path) -> None:
+def _resolve(java: Path, work: Path, confs: Sequence[str]) -> None:
     # Ivy's own user folder comes from the password file, not from HOME: keep all it writes in the work folder.
     command = [str(java), f"-Divy.default.ivy.user.dir={work / 'user'}", "-jar", str(_ivy_jar())]
-    command += ["-ivy", str(work / "ivy.xml"), "-cache", str(work / "cache"), "-confs", "spark", "broker"]
+    command += ["-ivy", str(work / "ivy.xml"), "-cache", str(work / "cache"), "-confs", *confs]
     command += ["-retrieve", f"{work / 'jars'}/[conf]/[artifact]-[revision].[ext]"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ivy:  # noqa: S603
         lines = list(_shown(ivy.stdout or (), sys.stderr))
@@ -117,7 +123,7 @@ def _shown(lines: Iterable[str], out: TextIO) -> Iterator[str]:
     terminal = out.isatty()
     found = fetched = 0
     if not terminal:
-        out.write("tarnbeck: fetching the jars of Spark and Kafka, once per user\n")
+        out.write("tarnbeck: fetching jars, once per user\n")
     for line in lines:
         found += line.startswith("\tfound ")
         fetched += line.startswith("\t[SUCCESSFUL ]")

@@ -153,7 +153,7 @@ def test_progress_is_one_changing_line_on_a_terminal_and_plain_lines_elsewhere()
     assert terminal.count("\n") == 1
     assert "\rtarnbeck: jars: 7 of 12 " in terminal
     assert shown(io.StringIO()).splitlines() == [
-        "tarnbeck: fetching the jars of Spark and Kafka, once per user",
+        "tarnbeck: fetching jars, once per user",
         "tarnbeck: jars: 10 of 12",
         "tarnbeck: jars: 12 of 12",
     ]
