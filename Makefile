@@ -31,16 +31,17 @@ check: setup-dev
 	$(BIN)/mypy
 	$(PYTEST) -n 2 -m "not spark and not broker and not crash and not demo and not long"
 
-bench: setup-dev
+bench: setup-dev .flink/.done
 	$(BIN)/python -m bench
 
 lock: setup-dev
 	$(LOCK) $(UPGRADE) requirements-build.in -o requirements-build.txt
 	$(LOCK) $(UPGRADE) pyproject.toml requirements.in -o requirements.txt
 	$(LOCK) $(UPGRADE) requirements-dev.in -o requirements-dev.txt
+	$(LOCK) $(UPGRADE) --no-deps bench/flink/requirements.in -o bench/flink/requirements.txt
 
 clean:
-	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .flink build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find tarnbeck tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 setup: .venv/.package .venv/.jars
@@ -66,6 +67,13 @@ setup-dev: setup .venv/.dev
 
 .venv/.package: .venv/.run pyproject.toml
 	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+# A peer of the bench, in an environment of its own: what it needs conflicts with what tarnbeck needs.
+.flink/.done: .venv/.python bench/flink/requirements.txt
+	@echo "tarnbeck: installing Flink for the bench (330 MB, once)"
+	@test -x .flink/bin/pip || $(PYTHON) -m venv .flink || { rm -rf .flink; exit 1; }
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 .flink/bin/pip --quiet install --no-deps --require-hashes -r bench/flink/requirements.txt
 	@touch $@
 
 .venv/.jars: .venv/.package tarnbeck/spark/ivy.xml

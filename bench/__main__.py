@@ -10,15 +10,28 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench.declared import stream
 from bench.figure import Figure
-from bench.fill import fill
+from bench.fill import event, fill
 from bench.place import Place, measured
 from bench.report import details, report, table
 from tarnbeck.log import broker
 
 EVENTS = 4_000_000
 RESULTS = Path(__file__).with_name("RESULTS.md")
-FIGURES = ("lake", "batch", "speed", "freshness", "get", "recompute")
+FIGURES = (
+    "lake",
+    "batch",
+    "tumbling",
+    "packed",
+    "sliding",
+    "uniques",
+    "views",
+    "reading",
+    "freshness",
+    "get",
+    "recompute",
+)
 """One module each, in the order in which they are measured: the last three add events to the topic."""
 
 
@@ -33,7 +46,7 @@ def main() -> None:
             figures = _measure(asked, Path(folder), started)
         finally:
             started.stop()
-    print(table(figures), *(details(each) for each in figures), sep="\n\n")
+    print(table(figures), details(figures), sep="\n\n")
     if asked.events == EVENTS and asked.only is None:
         RESULTS.write_text(report(figures, EVENTS, asked.repeats))
         print(f"written: {RESULTS.name}")
@@ -56,14 +69,14 @@ def _measure(asked: argparse.Namespace, folder: Path, started: broker.Broker) ->
         if done % 1_000_000 == 0 and done:
             print(f"  {done:,} after {time.monotonic() - began:.0f} s", flush=True)
 
-    end = fill(started.settings, topic, asked.events, told)
+    end = fill(started.settings, stream(topic), asked.events, event, told)
     print(f"  filled in {time.monotonic() - began:.0f} s", flush=True)
     place = Place(folder, started.settings, topic, asked.events, end, asked.repeats, asked.seconds)
-    return [_alone(name, place) for name in FIGURES if name in (asked.only or FIGURES)]
+    return [figure for name in FIGURES if name in (asked.only or FIGURES) for figure in _alone(name, place)]
 
 
-def _alone(name: str, place: Place) -> Figure:
-    """A figure in a process of its own: what it started, such as a Java machine, is gone before the next one."""
+def _alone(name: str, place: Place) -> list[Figure]:
+    """Figures in a process of their own: what it started, such as a Java machine, is gone before the next ones."""
     print(name, flush=True)
     context = multiprocessing.get_context("spawn")
     mine, theirs = context.Pipe(duplex=False)
@@ -71,7 +84,7 @@ def _alone(name: str, place: Place) -> Figure:
     process.start()
     theirs.close()
     try:
-        figure: Figure = mine.recv()
+        figures: list[Figure] = mine.recv()
     except EOFError:
         raise SystemExit(f"bench: '{name}' was not measured: see above") from None
     except BaseException:
@@ -79,7 +92,7 @@ def _alone(name: str, place: Place) -> Figure:
         raise
     finally:
         process.join()
-    return figure
+    return figures
 
 
 if __name__ == "__main__":

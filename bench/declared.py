@@ -14,7 +14,7 @@ PARTITIONS = 2
 SPREAD_SECONDS = 3600
 """Event times of the backlog are spread over this long, so a one-minute view has sixty windows per key."""
 
-STREAM, MINUTES, LATEST = "events", "minutes", "latest"
+STREAM, MINUTES, LATEST, SLIDING = "events", "minutes", "latest", "sliding"
 
 
 def declare(topic: str, views: Collection[str] = (MINUTES, LATEST)) -> tb.App:
@@ -31,6 +31,9 @@ def declare(topic: str, views: Collection[str] = (MINUTES, LATEST)) -> tb.App:
         app.view(MINUTES, events, by="key", window=tb.tumbling("1 minute"), select=value)
     if LATEST in views:
         app.view(LATEST, events, by="key", select={"seq": tb.max("seq")})
+    if SLIDING in views:
+        window = tb.sliding("10 minutes", every="10 seconds")
+        app.view(SLIDING, events, by="key", window=window, select={"events": tb.count(), "total": tb.sum("value")})
     return app
 
 

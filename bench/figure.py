@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,9 @@ import numpy as np
 Timed = Callable[[], float]
 """Does the work once and gives the seconds it took."""
 Tell = Callable[[str], None]
+Best = dict[str, float]
+"""Seconds by the name of a side."""
+OURS = "tarnbeck"
 
 
 @dataclass(frozen=True)
@@ -44,18 +47,21 @@ class Figure:
         return self.target.met(self.ratio)
 
 
-def race(repeats: int, ours: Timed, peer: Timed, told: Tell) -> tuple[float, float]:
-    """The best seconds of both sides: a round to warm up, then `repeats` rounds in which they take turns to begin."""
-    mine, theirs = [], []
+def race(repeats: int, sides: Mapping[str, Timed], told: Tell, rounds: Mapping[str, int] | None = None) -> Best:
+    """The best seconds of each side: a round to warm up, then `repeats` rounds in which they take turns to begin.
+
+    A side with `rounds` of its own takes part in so many rounds only.
+    """
+    taken: dict[str, list[float]] = {name: [] for name in sides}
+    names = list(sides)
     for number in range(repeats + 1):
-        first, second = (ours, peer) if number % 2 else (peer, ours)
-        a, b = first(), second()
-        took, peer_took = (a, b) if number % 2 else (b, a)
-        told(f"{f'round {number}' if number else 'warm-up'}: tarnbeck {took:.2f} s, peer {peer_took:.2f} s")
-        if number:
-            mine.append(took)
-            theirs.append(peer_took)
-    return min(mine), min(theirs)
+        turn = number % len(names)
+        for name in names[turn:] + names[:turn]:
+            if number <= (rounds or {}).get(name, repeats):
+                taken[name].append(sides[name]())
+        found = [f"{name} {taken[name][number]:.2f} s" for name in names if number < len(taken[name])]
+        told(f"{f'round {number}' if number else 'warm-up'}: {', '.join(found)}")
+    return {name: min(seconds[1:]) for name, seconds in taken.items()}
 
 
 def rate(events: int, seconds: float) -> str:

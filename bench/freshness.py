@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,7 +52,7 @@ class Spread:
         return f"{self.p50:.0f} ms (p99 {self.p99:.0f})"
 
 
-def figure(place: Place) -> Figure:
+def figures(place: Place) -> Iterator[Figure]:
     """A node with two views at 1,000 events/s; then, without the node, queries that do nothing, at the same rate."""
     with place.node() as node, tb.connect(node.settings.folder) as client:
         ours = best([watch(place, client) for _ in range(place.repeats)])
@@ -63,7 +63,7 @@ def figure(place: Place) -> Figure:
         for name in CHECKPOINTS:
             spark.conf.unset(name)
         empty = best([_triggers(spark, place, peers.empty) for _ in range(place.repeats)])
-    return Figure(
+    yield Figure(
         "freshness",
         f"produced to visible for a query at {RATE:,} events/s, against the trigger of an empty foreachBatch query",
         str(ours),

@@ -45,13 +45,13 @@ class Requests:
         return f"p50 {self.p50:.2f} ms, p99 {self.p99:.2f} ms, {self.per_second:,.0f}/s"
 
 
-def figure(place: Place) -> Figure:
+def figures(place: Place) -> Iterator[Figure]:
     """1 and 8 clients in processes of their own, keep-alive, while 1,000 events/s flow in."""
     seconds = min(SECONDS, place.seconds)
     with place.node() as node, _served(node) as (address, size), Feed(place.log, place.topic):
         found = {(what, clients): _best(place, address, what, clients, seconds) for clients in CROWDS for what in PATHS}
     ours, peer = found[ANY, 1], found[CONSTANT, 1]
-    return Figure(
+    yield Figure(
         "get",
         "GET of one key and one hour of minutes while events flow in, against a constant of the same size",
         f"{ours.p50:.2f} ms (p99 {ours.p99:.2f})",

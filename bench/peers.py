@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 
-def _events(records: DataFrame) -> DataFrame:
-    parsed = F.from_json(F.col("value").cast("string"), SCHEMA).alias("event")
+def _events(records: DataFrame, schema: str) -> DataFrame:
+    parsed = F.from_json(F.col("value").cast("string"), schema).alias("event")
     return records.select("partition", "offset", "timestamp", parsed).select(
         "partition", "offset", "timestamp", "event.*"
     )
@@ -30,7 +32,7 @@ def to_parquet(spark: SparkSession, log: LogSettings, topic: str, path: Path) ->
     """The whole topic, `from_json`, Parquet: seconds."""
     began = time.perf_counter()
     records = spark.read.format("kafka").options(**log.spark_options(), **TUNED).option("subscribe", topic).load()
-    _events(records).write.parquet(str(path))
+    _events(records, SCHEMA).write.parquet(str(path))
     return time.perf_counter() - began
 
 
@@ -45,31 +47,37 @@ def minutes(spark: SparkSession, table: str) -> tuple[float, pa.Table]:
     return time.perf_counter() - began, found
 
 
-def windows(spark: SparkSession, log: LogSettings, topic: str, checkpoint: Path, trigger: str, most: int) -> float:
+@dataclass(frozen=True)
+class Settings:
+    """How a streaming query reads a topic."""
+
+    log: LogSettings
+    topic: str
+    checkpoint: Path
+    trigger: str
+    most: int
+
+
+def windows(spark: SparkSession, settings: Settings, schema: str, grouped: Callable[[DataFrame], DataFrame]) -> float:
     """The backlog through Structured Streaming's own `window()`, from the query's start to its last batch's end.
 
     The rows of each batch go to Spark's noop sink: a foreachBatch that did not touch them would not run the query.
     """
     records = (
         spark.readStream.format("kafka")
-        .options(**log.spark_options(), **TUNED)
-        .option("subscribe", topic)
+        .options(**settings.log.spark_options(), **TUNED)
+        .option("subscribe", settings.topic)
         .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", most)
+        .option("maxOffsetsPerTrigger", settings.most)
         .load()
-    )
-    value = F.col("value")
-    grouped = (
-        _events(records)
-        .groupBy(F.window("time", "1 minute"), "key")
-        .agg(F.count("*").alias("n"), F.sum(value).alias("s"), F.min(value).alias("l"), F.max(value).alias("m"))
     )
     began = time.time()
     query = (
-        grouped.writeStream.outputMode("update")
+        grouped(_events(records, schema))
+        .writeStream.outputMode("update")
         .foreachBatch(_dropped)
-        .option("checkpointLocation", str(checkpoint))
-        .trigger(processingTime=trigger)
+        .option("checkpointLocation", str(settings.checkpoint))
+        .trigger(processingTime=settings.trigger)
         .start()
     )
     try:

@@ -17,7 +17,7 @@ TARGET = Target(2.0, least=False)
 JOB = {"do": "batch", "full": True}
 
 
-def figure(place: Place) -> Figure:
+def figures(place: Place) -> Iterator[Figure]:
     """Rounds with and without a recompute take turns on one node."""
     quiet, busy, made = [], [], 0
     with place.node() as node, tb.connect(node.settings.folder) as client:
@@ -28,7 +28,7 @@ def figure(place: Place) -> Figure:
             made += len(results)
             place.tell(f"with {len(results)} full batches meanwhile")
     ours, peer = best(busy), best(quiet)
-    return Figure(
+    yield Figure(
         "recompute",
         "produced to visible while full batches run one after another, against without",
         str(ours),

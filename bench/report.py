@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.figure import Figure
 from tarnbeck.spark.jars import find_java, jars
 
-PACKAGES = ("pyspark", "pyarrow", "duckdb", "confluent-kafka", "starlette", "uvicorn")
+PACKAGES = ("pyspark", "pyarrow", "datasketches", "duckdb", "confluent-kafka", "starlette", "uvicorn")
 JARS = ("delta-spark", "spark-sql-kafka", "kafka-clients")
 
 
@@ -34,15 +34,19 @@ def report(figures: Sequence[Figure], events: int, repeats: int) -> str:
         f"`make bench`, best of {repeats}, both sides in turn in one run: {events:,} JSON events of about 100 bytes, "
         "2 partitions, 1,000 keys, broker on the same machine. A ratio is tarnbeck's figure divided by the peer's.",
         table(figures),
-        *(details(each) for each in figures),
+        details(figures),
         "## Measured on",
         "\n".join(f"- {fact}" for fact in facts()),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def details(figure: Figure) -> str:
-    """What is to be said of a figure beside its numbers."""
+def details(figures: Sequence[Figure]) -> str:
+    """What is to be said of figures beside their numbers, if anything is."""
+    return "\n\n".join(_details(figure) for figure in figures if figure.notes or figure.profile)
+
+
+def _details(figure: Figure) -> str:
     lines = [f"## {figure.name}", ""]
     lines += [f"- {note}" for note in figure.notes]
     if figure.profile:
@@ -59,8 +63,14 @@ def facts() -> list[str]:
         f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {_processor()}, {os.cpu_count()} cores, {memory:.0f} GB",
         f"{platform.system()} {platform.release()}, Python {platform.python_version()}, {java}",
         ", ".join(f"{package} {version(package)}" for package in PACKAGES),
-        ", ".join(sorted(jar for jar in found if jar.startswith(JARS))),
+        ", ".join([*sorted(jar for jar in found if jar.startswith(JARS)), *_flink()]),
     ]
+
+
+def _flink() -> list[str]:
+    """What `make bench` installs of Flink, as it is pinned."""
+    pinned = (Path(__file__).parent / "flink" / "requirements.txt").read_text().splitlines()
+    return [line.split(" ")[0].replace("==", " ") for line in pinned if line.startswith("apache-flink==")]
 
 
 def _processor() -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tarnbeck.log.broker import Broker
+
+if TYPE_CHECKING:
+    from bench.place import Place
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
 """What the bench imports takes long, so all of it stays away from the fast tests."""
@@ -15,19 +19,66 @@ pytestmark = [pytest.mark.spark, pytest.mark.broker]
 EVENTS = 20_000
 
 
-def test_figures_of_lake_batch_and_speed_can_be_measured(
-    spark: Any, broker: Broker, topic_name: str, tmp_path: Path
-) -> None:
-    from bench import batch, lake, speed
-    from bench.fill import fill
+@pytest.fixture
+def place(broker: Broker, topic_name: str, tmp_path: Path) -> Place:
+    from bench.declared import stream
+    from bench.fill import event, fill
     from bench.place import Place
+
+    end = fill(broker.settings, stream(topic_name), EVENTS, event, lambda _: None)
+    return Place(tmp_path, broker.settings, topic_name, EVENTS, end, repeats=1, seconds=1)
+
+
+def test_figures_of_lake_batch_and_views_can_be_measured(spark: Any, place: Place) -> None:
+    from bench import batch, lake, views
     from bench.report import report
 
-    end = fill(broker.settings, topic_name, EVENTS, lambda _: None)
-    place = Place(tmp_path, broker.settings, topic_name, EVENTS, end, repeats=1, seconds=1)
-    figures = [part.measure(spark, place) for part in (lake, batch, speed)]
+    figures = [part.measure(spark, place) for part in (lake, batch, views)]
     assert all(figure.ratio > 0 for figure in figures)
-    assert all(f"## {figure.name}" in report(figures, EVENTS, 1) for figure in figures)
+    assert all(f"## {figure.name}\n" in report(figures, EVENTS, 1) for figure in figures)
+
+
+@pytest.mark.parametrize("name", ["tumbling", "sliding"])
+def test_windows_can_be_measured_against_structured_streaming(spark: Any, place: Place, name: str) -> None:
+    import importlib
+
+    from bench.backlog import anatomy, catch_up
+    from bench.windows import structured
+
+    asked = importlib.import_module(f"bench.{name}").asked(place)
+    assert catch_up(spark, place, asked.app) > 0
+    assert structured(spark, place, asked) > 0
+    assert all(seconds > 0 for _, seconds in anatomy(spark, place, asked.app))
+
+
+def test_uniques_can_be_measured_on_a_topic_of_their_own(spark: Any, place: Place) -> None:
+    from bench import uniques
+    from bench.backlog import catch_up
+    from bench.windows import structured
+
+    visits = uniques.filled(dataclasses.replace(place, events=1000))
+    assert visits.topic != place.topic
+    assert catch_up(spark, visits, uniques.asked(visits).app) > 0
+    assert structured(spark, visits, uniques.asked(visits)) > 0
+
+
+def test_flink_runs_what_is_asked_of_it(place: Place, tmp_path: Path) -> None:
+    from bench import sliding, tumbling
+    from bench.flink.process import PYTHON, flink
+
+    if not PYTHON.exists():
+        pytest.skip("Flink is installed by: make bench")
+    with flink(tmp_path / "flink") as running:
+        for query in (tumbling.TUMBLE, sliding.HOP):
+            assert running.seconds(place.log, place.topic, query) > 0
+
+
+def test_reading_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bench import reading
+
+    monkeypatch.setattr(reading, "MONTH", 60 * reading.MINUTE)
+    monkeypatch.setattr(reading, "ASKED", dict.fromkeys(reading.BOUNDS, 2))
+    assert [figure.name for figure in reading.measure(tmp_path)] == ["reading / window", "reading / minutes"]
 
 
 def test_freshness_is_counted_from_sending_to_the_first_answer_that_shows_an_event() -> None:
@@ -40,3 +91,14 @@ def test_freshness_is_counted_from_sending_to_the_first_answer_that_shows_an_eve
     seen = np.array([[1_000, 0], [later + 30_000, later], [later + 50_000, later + 10_000]])
     found = spread_of(probes, seen)
     assert (found.p50, round(found.p99)) == (35.0, 40)
+
+
+def test_a_race_counts_the_best_round_of_each_side_without_the_first() -> None:
+    from bench.figure import race
+
+    taken = {"a": iter([0.1, 3.0, 2.0, 4.0]), "b": iter([0.1, 5.0])}
+    told: list[str] = []
+    sides = {name: (lambda times=times: next(times)) for name, times in taken.items()}
+    assert race(3, sides, told.append, {"b": 1}) == {"a": 2.0, "b": 5.0}
+    assert told[0] == "warm-up: a 0.10 s, b 0.10 s"
+    assert told[-1] == "round 3: a 4.00 s"
