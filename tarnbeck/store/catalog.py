@@ -12,7 +12,7 @@ from tarnbeck.schema.types import Physical
 from tarnbeck.store import rules
 from tarnbeck.store.state import Catalog, Epoch, Feeder, Generation, Hole, Intent, StreamState, VersionState
 
-FORMAT = 1
+FORMAT = 2
 """What the tables look like; a store of a newer format is refused."""
 
 TABLES = """
@@ -40,7 +40,7 @@ CREATE TABLE aliases (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE epochs (
     id INTEGER PRIMARY KEY, version INTEGER NOT NULL REFERENCES versions (id) ON DELETE CASCADE, start TEXT NOT NULL,
-    stop TEXT, newest INTEGER
+    stop TEXT
 ) STRICT;
 CREATE INDEX epochs_of_version ON epochs (version);
 CREATE TABLE generations (
@@ -52,30 +52,48 @@ CREATE TABLE garbage_epochs (
 CREATE TABLE garbage_versions (version INTEGER PRIMARY KEY) STRICT;
 """
 
+_SECOND = """
+ALTER TABLE epochs ADD COLUMN newest INTEGER;
+CREATE TABLE switches (
+    id INTEGER NOT NULL, view TEXT NOT NULL, before INTEGER NOT NULL, after INTEGER NOT NULL, moment INTEGER NOT NULL,
+    who TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY (id, view)
+) STRICT, WITHOUT ROWID;
+"""
+_STEPS = {1: _SECOND}
+"""By format: what brings a store to the next one."""
+
 _HIGHEST = {
     "version": "SELECT max(id) FROM versions",
     "epoch": "SELECT max(id) FROM epochs",
     "generation": "SELECT max(id) FROM generations",
     "intent": "SELECT max(id) FROM intents",
+    "switch": "SELECT max(id) FROM switches",
 }
 
 
 def create(con: sqlite3.Connection) -> None:
-    """Make the tables of a new store, or refuse one that a newer tarnbeck made."""
+    """Make the tables of a new store, bring those of an older tarnbeck forward, refuse those of a newer one."""
     if con.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").fetchone() is None:
-        for statement in TABLES.split(";\n"):
-            if statement.strip():
-                con.execute(statement)
-        con.execute("INSERT INTO meta VALUES ('format', ?)", (str(FORMAT),))
-        return
-    (found,) = con.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
-    if int(found) != FORMAT:
+        _run(con, TABLES)
+        con.execute("INSERT INTO meta VALUES ('format', '1')")
+    (text,) = con.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
+    found = int(text)
+    if found > FORMAT:
         raise StoreError(
             f"store: its format is {found}, this tarnbeck knows {FORMAT}\n"
             "  use the tarnbeck that made it, or another folder (the log and the lake can fill a new one)"
         )
-    if "newest" not in [name for _, name, *_ in con.execute("PRAGMA table_info(epochs)")]:
-        con.execute("ALTER TABLE epochs ADD COLUMN newest INTEGER")
+    for step in range(found, FORMAT):
+        _run(con, _STEPS[step])
+    if found < FORMAT:
+        con.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(FORMAT),))
+
+
+def _run(con: sqlite3.Connection, statements: str) -> None:
+    """One by one: a script would end the transaction."""
+    for statement in statements.split(";\n"):
+        if statement.strip():
+            con.execute(statement)
 
 
 def new_id(con: sqlite3.Connection, kind: str) -> int:

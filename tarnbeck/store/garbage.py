@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from tarnbeck.store import rows, rules
+from tarnbeck.store import catalog, rows, rules
 from tarnbeck.store.connection import Writer
 from tarnbeck.store.generation import Files
 from tarnbeck.store.protocol import Collected
@@ -38,11 +38,14 @@ def _generations(writer: Writer, files: Files, now: int) -> int:
     present = files.ids()
     with writer.transaction() as con:
         unnamed = con.execute(
-            "SELECT id, stage, lease FROM generations WHERE id NOT IN "
+            "SELECT id, version, stage, lease FROM generations WHERE id NOT IN "
             "(SELECT generation FROM versions WHERE generation IS NOT NULL)"
         ).fetchall()
-        for generation, stage, lease in unnamed:
-            if stage == Stage.LIVE.value or rules.lease_over(lease, now):
+        versions = catalog.load(con).versions
+        for generation, version, text, lease in unnamed:
+            stage = Stage(text)
+            given_up = rules.lease_over(lease, now) and not rules.unfinished(stage, versions.get(version))
+            if stage is Stage.LIVE or given_up:
                 con.execute("DELETE FROM generations WHERE id = ?", (generation,))
         known = {found for (found,) in con.execute("SELECT id FROM generations")}
     for generation in present - known:

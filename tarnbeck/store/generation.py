@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
-from tarnbeck.cut import Cut
+from tarnbeck.cut import Cut, Span
 from tarnbeck.errors import StoreError
 from tarnbeck.plan.layout import Layout
-from tarnbeck.store import rows
+from tarnbeck.store import rows, rules
 from tarnbeck.store.connection import Writer, connect
 from tarnbeck.store.protocol import LeaseLost
 from tarnbeck.store.state import Stage
 
 LEASE_US = 120_000_000
 """How long a builder may be silent; it renews the lease after a third of that."""
-_PRAGMAS = ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE", "cache_size = -65536")
+_BULK = ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE", "cache_size = -65536")
+"""Nobody reads the file before it is sealed, and one that a crash left behind is thrown away."""
+_SAVING = ("busy_timeout = 0", "locking_mode = EXCLUSIVE", "journal_mode = WAL", "cache_size = -65536")
+"""Each save is whole or not there; the lock keeps a second builder off for as long as the first one lives."""
+
+
+Names = tuple[int, int]
+"""The ids of a generation and of its version."""
 
 
 @dataclass(frozen=True)
@@ -37,41 +45,34 @@ class Files:
         return {int(path.stem) for path in self.folder.glob("*.db")}
 
     def remove(self, generation: int) -> None:
-        self.path(generation).unlink(missing_ok=True)
+        for path in (self.path(generation), self.path(generation).with_suffix(".db-wal")):
+            path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Shop:
+    """What every builder of a store works with."""
+
+    writer: Writer
+    files: Files
+    clock: Callable[[], int]
 
 
 class SQLiteBuilding:
     """One generation being written; it belongs to whoever holds this object, until its lease runs out."""
 
     def __init__(
-        self,
-        writer: Writer,
-        files: Files,
-        clock: Callable[[], int],
-        layout: Layout,
-        generation: int,
-        version: int,
-        cut: Cut,
-        base: int | None,
+        self, shop: Shop, layout: Layout, names: Names, con: sqlite3.Connection, cut: Cut, base: int | None = None
     ) -> None:
-        self.id, self.version, self.cut, self.base = generation, version, cut, base
-        self._writer, self._files, self._clock, self._layout = writer, files, clock, layout
-        self._renewed = clock()
-        path = files.path(generation)
-        path.unlink(missing_ok=True)
-        if base is not None:
-            shutil.copyfile(files.path(base), path)
-        self._con = connect(path)
-        # Nobody reads the file before it is sealed, and one that a crash left behind is thrown away.
-        for pragma in _PRAGMAS:
-            self._con.execute(f"PRAGMA {pragma}").fetchall()
-        self._con.execute("BEGIN")
-        if base is None:
-            self._con.execute(rows.statements(rows.GENERATION, len(layout.keys), len(layout.states)).create)
+        self.id, self.version = names
+        self.cut, self.base = cut, base
+        self._shop, self._layout, self._con = shop, layout, con
+        self._path = shop.files.path(self.id)
+        self._renewed = shop.clock()
 
     def write(self, partial: pa.Table) -> None:
         """Merge a partial into the generation; the same key and pane may come again."""
-        if self._clock() - self._renewed > LEASE_US // 3:
+        if self._shop.clock() - self._renewed > LEASE_US // 3:
             self.renew()
         merged = rows.from_arrow(partial, self._layout)
         rows.merge_into(self._con, rows.GENERATION, rows.WHOLE, self._layout, merged)
@@ -83,30 +84,33 @@ class SQLiteBuilding:
 
     def renew(self) -> None:
         """Prolong the lease; raises LeaseLost when it is too late."""
-        now = self._clock()
+        now = self._shop.clock()
         self._update("UPDATE generations SET lease = ? WHERE id = ?", (now + LEASE_US, self.id))
         self._renewed = now
 
     def seal(self) -> None:
         """Complete the generation and make it durable."""
-        self._con.execute("COMMIT")
-        self._con.close()
+        self._closed()
         try:
-            for path in (self._files.path(self.id), self._files.folder):
+            for path in (self._path, self._shop.files.folder):
                 _sync(path)
         except FileNotFoundError as error:
             raise self._lost() from error
         self._update("UPDATE generations SET stage = ? WHERE id = ?", (Stage.SEALED.value, self.id))
 
+    def _closed(self) -> None:
+        self._con.execute("COMMIT")
+        self._con.close()
+
     def abandon(self) -> None:
         """Give the generation up; nothing remains of it."""
         self._con.close()
-        with self._writer.transaction() as con:
+        with self._shop.writer.transaction() as con:
             con.execute("DELETE FROM generations WHERE id = ? AND stage <> ?", (self.id, Stage.LIVE.value))
-        self._files.remove(self.id)
+        self._shop.files.remove(self.id)
 
     def _update(self, query: str, values: tuple[int | str, ...]) -> None:
-        with self._writer.transaction() as con:
+        with self._shop.writer.transaction() as con:
             if con.execute(query, values).rowcount == 0:
                 raise self._lost()
 
@@ -115,6 +119,88 @@ class SQLiteBuilding:
             f"store: generation {self.id} was removed, because its builder was silent for more than "
             f"{LEASE_US // 1_000_000} s\n  run the batch again"
         )
+
+
+class SQLiteReplay(SQLiteBuilding):
+    """A generation written step by step: its file also holds the cut that it reaches, saved together with its rows."""
+
+    def __init__(self, shop: Shop, layout: Layout, names: Names, con: sqlite3.Connection, span: Span) -> None:
+        super().__init__(shop, layout, names, con, span.end)
+        self.done = span.start
+
+    def save(self, done: Cut) -> None:
+        """Keep what was written so far, together with the cut it reaches."""
+        self._con.execute("UPDATE saved SET done = ?", (done.to_json(),))
+        self._con.execute("COMMIT")
+        now = self._shop.clock()
+        query = "UPDATE generations SET stage = ?, lease = ? WHERE id = ?"
+        self._update(query, (Stage.SAVED.value, now + LEASE_US, self.id))
+        self.done, self._renewed = done, now
+        self._con.execute("BEGIN IMMEDIATE")
+
+    def pause(self) -> None:
+        """Let go of it: whoever resumes it goes on from what was saved."""
+        self._con.close()
+
+    def _closed(self) -> None:
+        """Readers open a generation as one plain file that never changes."""
+        self._con.execute("COMMIT")
+        self._con.execute("PRAGMA journal_mode = DELETE").fetchall()
+        self._con.close()
+
+
+def begin(shop: Shop, layout: Layout, names: Names, cut: Cut, base: int | None) -> SQLiteBuilding:
+    """A new generation: empty, or with the rows of its base."""
+    path = shop.files.path(names[0])
+    shop.files.remove(names[0])
+    if base is not None:
+        shutil.copyfile(shop.files.path(base), path)
+    con = _connected(path, _BULK)
+    con.execute("BEGIN")
+    if base is None:
+        _create(con, layout)
+    return SQLiteBuilding(shop, layout, names, con, cut, base)
+
+
+def begin_replay(shop: Shop, layout: Layout, names: Names, span: Span) -> SQLiteReplay:
+    """A new generation that is written step by step."""
+    shop.files.remove(names[0])
+    con = _connected(shop.files.path(names[0]), _SAVING)
+    con.execute("BEGIN IMMEDIATE")
+    _create(con, layout)
+    con.execute("CREATE TABLE saved (done TEXT NOT NULL, cut TEXT NOT NULL) STRICT")
+    con.execute("INSERT INTO saved VALUES (?, ?)", (span.start.to_json(), span.end.to_json()))
+    return SQLiteReplay(shop, layout, names, con, span)
+
+
+def resume(shop: Shop, layout: Layout, names: Names) -> SQLiteReplay | None:
+    """What was saved of a generation; None while its builder lives, or when there is nothing left of it."""
+    con = connect(shop.files.path(names[0]), "?mode=rw")
+    try:
+        _set(con, _SAVING)
+        con.execute("BEGIN IMMEDIATE")
+        done, cut = (Cut.from_json(text) for text in con.execute("SELECT done, cut FROM saved").fetchone())
+        found = SQLiteReplay(shop, layout, names, con, rules.goes_on(done).span_to(cut))
+        found.renew()
+    except (sqlite3.DatabaseError, LeaseLost):
+        con.close()
+        return None
+    return found
+
+
+def _connected(path: Path, pragmas: Sequence[str]) -> sqlite3.Connection:
+    con = connect(path)
+    _set(con, pragmas)
+    return con
+
+
+def _set(con: sqlite3.Connection, pragmas: Sequence[str]) -> None:
+    for pragma in pragmas:
+        con.execute(f"PRAGMA {pragma}").fetchall()
+
+
+def _create(con: sqlite3.Connection, layout: Layout) -> None:
+    con.execute(rows.statements(rows.GENERATION, len(layout.keys), len(layout.states)).create)
 
 
 def _sync(path: Path) -> None:

@@ -13,7 +13,7 @@ from tarnbeck.algebra.state import Raw
 from tarnbeck.cut import Cut
 from tarnbeck.errors import StoreError
 from tarnbeck.plan.layout import Layout
-from tarnbeck.store.state import Feeder, Intent, StreamState, VersionState
+from tarnbeck.store.state import Feeder, Intent, StreamState, Switch, VersionState
 
 Row = tuple[Raw, ...]
 """The keys, level, pane and states of one row, raw."""
@@ -113,6 +113,20 @@ class Building(Protocol):
         """Give the generation up; nothing remains of it."""
 
 
+class Replay(Building, Protocol):
+    """A generation written step by step, which outlives its builder as far as it was saved."""
+
+    @property
+    def done(self) -> Cut:
+        """Up to where its rows are saved; the origin at first."""
+
+    def save(self, done: Cut) -> None:
+        """Keep what was written so far, together with the cut it reaches."""
+
+    def pause(self) -> None:
+        """Let go of it: whoever resumes it goes on from what was saved."""
+
+
 class Snapshot(Protocol):
     """Alias, generations, epochs and cuts of one moment; what they name stays readable until it is closed."""
 
@@ -157,8 +171,13 @@ class Store(Protocol):
         """Drop a version that does not answer for its view."""
 
     def drop_view(self, view: str) -> None: ...
-    def switch(self, targets: Mapping[str, int]) -> Switched | Refused:
-        """Let other versions answer, all of them or none."""
+    def switch(
+        self, targets: Mapping[str, int], expected: Mapping[str, int] | None = None, who: str = "", reason: str = ""
+    ) -> Switched | Refused:
+        """Let other versions answer, all of them or none, if `expected` versions still do; who and why is kept."""
+
+    def switches(self) -> Sequence[Switch]:
+        """All switches there were, the oldest first."""
 
     def hand_over(self, version: int) -> bool:
         """Give a replayed version to the live query, unless it is behind."""
@@ -183,6 +202,9 @@ class Store(Protocol):
 
     def begin_generation(self, version: int, layout: Layout, cut: Cut, base: int | None) -> Building | Refused:
         """Start writing a generation that ends at `cut`, empty or with the rows of its base."""
+
+    def replay_generation(self, version: int, layout: Layout, cut: Cut) -> Replay | Refused:
+        """The generation that was left unfinished, as far as it was saved; else a new one that ends at `cut`."""
 
     def publish(self, building: Building, leap: bool) -> Published | Refused: ...
     def lake_cut(self, stream: str) -> Cut: ...

@@ -121,6 +121,16 @@ def may_switch(target: VersionState, live: VersionState) -> bool:
     return answerable(target) and target.cut.covers(live.cut)
 
 
+def undisturbed(live: int, expected: int | None) -> bool:
+    """A rollback takes back the switch it was asked for, not one that came between."""
+    return expected is None or live == expected
+
+
+def may_drop(version: int, live: int | None) -> bool:
+    """The version that answers is never dropped: a view that answered once answers for ever."""
+    return version != live
+
+
 def may_hand_over(cut: Cut, fed: Iterable[Cut]) -> bool:
     """A replayed version joins the live query once it is not behind: else it would hold all the others back."""
     cuts = list(fed)
@@ -135,3 +145,13 @@ def may_open(lake: Cut, start: Cut, open_intent: Intent | None) -> bool:
 def lease_over(lease: int, now: int) -> bool:
     """A generation being built belongs to its builder until the lease runs out."""
     return lease <= now
+
+
+def goes_on(saved: Cut) -> Cut:
+    """Who resumes a generation goes on at the cut saved with its rows: else events are lost or counted twice."""
+    return saved
+
+
+def unfinished(stage: Stage, version: VersionState | None) -> bool:
+    """What was saved of a generation is kept while its version can't answer: else a long replay may never end."""
+    return stage is Stage.SAVED and version is not None and not answerable(version)

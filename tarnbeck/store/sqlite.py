@@ -11,9 +11,9 @@ from tarnbeck.cut import Cut
 from tarnbeck.errors import StoreError, unknown
 from tarnbeck.plan.layout import Layout
 from tarnbeck.schema.types import Physical
-from tarnbeck.store import catalog, garbage, publish, rows, rules
+from tarnbeck.store import alias, catalog, garbage, publish, rows, rules
 from tarnbeck.store.connection import Readers, Writer
-from tarnbeck.store.generation import LEASE_US, Files, SQLiteBuilding
+from tarnbeck.store.generation import LEASE_US, Files, Shop, begin, begin_replay, resume
 from tarnbeck.store.protocol import (
     LAKE,
     SPEED,
@@ -24,11 +24,12 @@ from tarnbeck.store.protocol import (
     Fenced,
     Published,
     Refused,
+    Replay,
     Switched,
 )
 from tarnbeck.store.recent import Known, Recent
 from tarnbeck.store.snapshot import SQLiteSnapshot, snapshot
-from tarnbeck.store.state import Catalog, Feeder, Intent, Stage, StreamState, VersionState
+from tarnbeck.store.state import Catalog, Feeder, Intent, Stage, StreamState, Switch, VersionState
 
 
 class SQLiteStore:
@@ -46,6 +47,7 @@ class SQLiteStore:
         self._writer = Writer(path)
         with self._writer.transaction() as con:
             catalog.create(con)
+        self._shop = Shop(self._writer, self._files, clock)
         self._recent = Recent()
         self._readers = Readers(path, self._files.folder)
 
@@ -100,36 +102,23 @@ class SQLiteStore:
     def drop_version(self, version: int) -> None:
         """Drop a version that does not answer for its view."""
         with self._writer.transaction() as con:
-            found = catalog.load(con)
-            if found.aliases.get(_version(found, version).view) == version:
-                raise StoreError(
-                    f"store: version {version} answers for view '{found.versions[version].view}' and can't be dropped\n"
-                    "  switch to another version first, or drop the view"
-                )
-            publish.drop_version(con, version)
+            alias.drop_version(con, version)
 
     def drop_view(self, view: str) -> None:
         with self._writer.transaction() as con:
-            found = catalog.load(con)
-            if view not in found.aliases:
-                raise StoreError(unknown("store", "view", view, found.aliases, "the store"))
-            con.execute("DELETE FROM aliases WHERE view = ?", (view,))
-            for version in found.versions.values():
-                if version.view == view:
-                    publish.drop_version(con, version.id)
+            alias.drop_view(con, view)
 
-    def switch(self, targets: Mapping[str, int]) -> Switched | Refused:
-        """Let other versions answer, all of them or none."""
+    def switch(
+        self, targets: Mapping[str, int], expected: Mapping[str, int] | None = None, who: str = "", reason: str = ""
+    ) -> Switched | Refused:
+        """Let other versions answer, all of them or none, if `expected` versions still do; who and why is kept."""
         with self._writer.transaction() as con:
-            found = catalog.load(con)
-            for view, target in targets.items():
-                version, live = found.versions.get(target), found.aliases.get(view)
-                if version is None or version.view != view or live is None:
-                    return Refused("gone", view)
-                if not rules.may_switch(version, found.versions[live]):
-                    return Refused("behind" if rules.answerable(version) else "building", view)
-            con.executemany("UPDATE aliases SET version = ? WHERE view = ?", [(v, k) for k, v in targets.items()])
-            return Switched({**found.aliases, **targets})
+            return alias.switch(con, targets, expected or {}, (self._clock(), who, reason))
+
+    def switches(self) -> Sequence[Switch]:
+        """All switches there were, the oldest first."""
+        with self._readers.reader() as reader:
+            return alias.history(reader.con)
 
     def hand_over(self, version: int) -> bool:
         """Give a replayed version to the live query, unless it is behind."""
@@ -226,16 +215,37 @@ class SQLiteStore:
             found = catalog.load(con).versions.get(version)
             if found is None:
                 return Refused("gone")
-            _same_layout(found, layout)
-            generation = catalog.new_id(con, "generation")
-            con.execute(
-                "INSERT INTO generations VALUES (?, ?, ?, ?)",
-                (generation, version, Stage.BUILDING.value, self._clock() + LEASE_US),
-            )
+            generation = self._entry(con, found, layout)
         try:
-            return SQLiteBuilding(self._writer, self._files, self._clock, layout, generation, version, cut, base)
+            return begin(self._shop, layout, (generation, version), cut, base)
         except FileNotFoundError:
             return Refused("base")
+
+    def replay_generation(self, version: int, layout: Layout, cut: Cut) -> Replay | Refused:
+        """The generation that was left unfinished, as far as it was saved; else a new one that ends at `cut`."""
+        with self._writer.transaction() as con:
+            found = catalog.load(con).versions.get(version)
+            if found is None:
+                return Refused("gone")
+            query = "SELECT id FROM generations WHERE version = ? AND stage = ? ORDER BY id DESC"
+            left = con.execute(query, (version, Stage.SAVED.value)).fetchall()
+        for (generation,) in left:
+            left_over = resume(self._shop, layout, (generation, version))
+            if left_over is not None:
+                return left_over
+        with self._writer.transaction() as con:
+            generation = self._entry(con, found, layout)
+        return begin_replay(self._shop, layout, (generation, version), found.origin.span_to(cut))
+
+    def _entry(self, con: sqlite3.Connection, version: VersionState, layout: Layout) -> int:
+        """The catalog's entry of a new generation; its file is made after it."""
+        _same_layout(version, layout)
+        generation = catalog.new_id(con, "generation")
+        con.execute(
+            "INSERT INTO generations VALUES (?, ?, ?, ?)",
+            (generation, version.id, Stage.BUILDING.value, self._clock() + LEASE_US),
+        )
+        return generation
 
     def publish(self, building: Building, leap: bool) -> Published | Refused:
         with self._writer.transaction() as con:
@@ -345,14 +355,6 @@ def _stream(found: Catalog, name: str) -> StreamState:
     if name not in found.streams:
         raise StoreError(unknown("store", "stream", name, found.streams, "the store"))
     return found.streams[name]
-
-
-def _version(found: Catalog, version: int) -> VersionState:
-    if version not in found.versions:
-        raise StoreError(
-            f"store: there is no version {version}\n  it has: {', '.join(map(str, found.versions)) or 'none'}"
-        )
-    return found.versions[version]
 
 
 def _same_log(known: StreamState, end: Cut, found: Catalog) -> None:

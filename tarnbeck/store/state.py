@@ -21,6 +21,7 @@ class Stage(enum.Enum):
     """How far a generation is: being written under a lease, complete but not published, or answering."""
 
     BUILDING = "building"
+    SAVED = "saved"
     SEALED = "sealed"
     LIVE = "live"
 
@@ -97,6 +98,19 @@ class StreamState:
     lake_cut: Cut
     intent: Intent | None
     holes: tuple[Hole, ...]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A view's answers went from one version to another; views that switched together share the id."""
+
+    id: int
+    view: str
+    before: int
+    after: int
+    at: int
+    who: str
+    reason: str
 
 
 @dataclass(frozen=True)

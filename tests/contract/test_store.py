@@ -7,7 +7,7 @@ import pytest
 from tarnbeck.cut import Cut
 from tarnbeck.errors import StoreError
 from tarnbeck.store import rules
-from tarnbeck.store.protocol import LAKE, SPEED, Contribution, Fenced, Refused, Switched
+from tarnbeck.store.protocol import LAKE, SPEED, Contribution, Fenced
 from tarnbeck.store.state import Feeder
 from tests.contract.stores import COUNTS, STREAM, Case, cut, layout_of, table
 
@@ -151,41 +151,6 @@ def test_rolling_closes_the_open_epoch_and_an_empty_one_stays(case: Case) -> Non
     assert case.store.roll(version) == cut(4)
     assert [(epoch.start, epoch.end) for epoch in case.state(version).epochs] == [(cut(), cut(4)), (cut(4), None)]
     assert case.store.roll(999) is None
-
-
-def test_a_switch_goes_only_to_versions_that_answer_and_are_not_behind(case: Case) -> None:
-    old = case.view()
-    behind = case.view(feeder=Feeder.REPLAY)
-    case.feed(old.id, cut(5), [])
-    building = case.view()
-    assert case.store.switch({"ohlc": behind.id}) == Refused("behind", "ohlc")
-    assert case.store.switch({"ohlc": building.id}) == Refused("building", "ohlc")
-    assert case.store.switch({"ohlc": 999}) == Refused("gone", "ohlc")
-    case.feed(behind.id, cut(5), [])
-    assert isinstance(case.store.switch({"ohlc": behind.id}), Switched)
-    assert case.store.aliases() == {"ohlc": behind.id}
-
-
-def test_views_switch_all_together_or_not_at_all(case: Case) -> None:
-    old = {name: case.view(name).id for name in "ab"}
-    new = {name: case.view(name, feeder=Feeder.REPLAY).id for name in "ab"}
-    case.feed(old["b"], cut(5), [])
-    assert case.store.switch(new) == Refused("behind", "b")
-    assert case.store.aliases() == old
-    case.feed(new["b"], cut(5), [])
-    assert case.store.switch(new) == Switched(new)
-
-
-def test_the_version_that_answers_is_not_dropped_but_its_view_can_be(case: Case) -> None:
-    live, other = case.view(), case.view()
-    with pytest.raises(StoreError, match="can't be dropped"):
-        case.store.drop_version(live.id)
-    case.store.drop_version(other.id)
-    assert list(case.store.versions()) == [live.id]
-    case.store.drop_view("ohlc")
-    assert not case.store.versions()
-    with pytest.raises(StoreError, match="unknown view 'ohlc'"):
-        case.store.drop_view("ohlc")
 
 
 def test_the_lake_advances_by_intents_one_at_a_time(case: Case) -> None:

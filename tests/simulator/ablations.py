@@ -105,6 +105,9 @@ NAIVE: dict[str, Callable[[], Naive]] = {
     "ids": lambda: {(rules, "fresh_id"): lambda highest_ever, highest_present: highest_present + 1},
     "origin_once": lambda: {(rules, "origin_of"): lambda recorded, offered: offered},
     "switch_check": lambda: {(rules, "may_switch"): _always},
+    "undisturbed": lambda: {(rules, "undisturbed"): _always},
+    "drop_live": lambda: {(rules, "may_drop"): _always},
+    "goes_on": lambda: {(rules, "goes_on"): lambda saved: Cut(TOPIC)},
     "group": lambda: {(choices, "in_one_switch"): _never},
     "feed_all": lambda: {(rules, "is_fed"): _only_the_live},
     "hand_over": lambda: {(rules, "may_hand_over"): _always},
@@ -133,8 +136,9 @@ NAIVE: dict[str, Callable[[], Naive]] = {
 STARVING: dict[str, Callable[[], Naive]] = {
     "leap_fallback": lambda: {(choices, "falls_back"): _never},
     "lease": lambda: {(rules, "lease_over"): _always},
+    "unfinished": lambda: {(rules, "unfinished"): _never},
 }
-"""Rules without which nothing wrong is answered, but under steady load no batch ever gets through."""
+"""Rules without which nothing wrong is answered, but no batch gets through steady load, or no replay many crashes."""
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from functools import reduce
 
 from tarnbeck.cut import Cut
 from tarnbeck.store import rules
-from tarnbeck.store.protocol import LAKE, SPEED, Contribution, Fenced
+from tarnbeck.store.protocol import LAKE, SPEED, Contribution, Fenced, Refused, Switched
 from tarnbeck.store.state import Feeder, Intent, VersionState
 from tests.simulator import choices
 from tests.simulator.log import BROKEN, Event
@@ -191,6 +191,20 @@ def _handed_over(world: World, version: VersionState) -> bool:
 
 def _ahead(cut: Cut, of: Cut) -> bool:
     return cut.covers(of) and cut != of
+
+
+def rollback(world: World) -> Actor:
+    """Takes back the newest switch, of all views that it moved, unless another one came between."""
+    history = world.store.switches()
+    if not history:
+        return
+    last = [found for found in history if found.id == history[-1].id]
+    yield
+    aliases = world.store.aliases()
+    outcome = world.store.switch({s.view: s.before for s in last}, {s.view: s.after for s in last})
+    world.happened[f"rollback {outcome.reason if isinstance(outcome, Refused) else 'done'}"] += 1
+    if isinstance(outcome, Switched) and any(aliases[s.view] != s.after for s in last):
+        raise Violation(f"disturbed: a rollback took back {last}, which no longer held")
 
 
 def switch(world: World) -> Actor:

@@ -37,6 +37,35 @@ def batch(world: World, version_id: int, full: bool, leaps: bool, faulty: bool =
             return
 
 
+def rebuild(world: World, version_id: int) -> Actor:
+    """Fills a version that can't answer yet, step by step from the lake; a successor goes on from what was saved."""
+    rolled = world.store.roll(version_id)
+    version = world.store.versions().get(version_id)
+    if rolled is None or version is None or rules.answerable(version):
+        return
+    yield
+    replay = world.store.replay_generation(version_id, LAYOUT, rolled)
+    if isinstance(replay, Refused):
+        return
+    world.happened[f"replay {'resumed' if replay.done != version.origin else 'begun'}"] += 1
+    try:
+        while not world.lake_cut().covers(replay.cut):
+            yield
+        for end in replay.done.span_to(replay.cut).steps(3):
+            replay.write(partial(world.events.read(replay.done, end), version.definition))
+            yield
+            replay.save(end)
+            yield
+        replay.seal()
+        yield
+        outcome = world.store.publish(replay, leap=False)
+        world.happened[f"replay {outcome.reason if isinstance(outcome, Refused) else 'published'}"] += 1
+    except LeaseLost:
+        world.happened["replay lost"] += 1
+    finally:
+        replay.pause()
+
+
 def merge(world: World, version_id: int) -> Actor:
     """Without a batch layer, closed epochs become a generation."""
     if world.store.roll(version_id) is None:

@@ -62,6 +62,22 @@ def crowded(seed: int) -> History:
     return replace(history, kappa=False, faulty=True, operations=operations)
 
 
+def replayed(seed: int) -> History:
+    """A view that lives, another version of it, and replays of that one whose builders die and others follow."""
+    rng = random.Random(seed)
+    history = _history(rng)
+    lake, speed, rebuild = (KINDS.index(kind) for kind in ("lake", "speed", "rebuild"))
+    layers = [Operation("spawn", lake, 0), Operation("spawn", speed, 0)]
+    sent = [Operation("send", rng.randrange(2), rng.randrange(3)) for _ in range(12)]
+    turns = [Operation("step", place % 2, 5) for place in range(24)]
+    builders = [
+        Operation(*rng.choice((("spawn", rebuild, 1), ("step", rng.randrange(99), 3), ("crash", rng.randrange(99), 0))))
+        for _ in range(24)
+    ]
+    first = [Operation("create", 0, 0), *sent, *layers, *turns, Operation("deploy", 0, 0), *builders]
+    return replace(history, kappa=False, faulty=False, operations=(*first, *history.operations))
+
+
 def _history(rng: random.Random) -> History:
     weights = [
         weight if name in ALWAYS else weight * rng.choice((0, 1, 1, 3)) for name, (_, weight) in OPERATIONS.items()

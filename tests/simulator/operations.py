@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from tarnbeck.store.generation import LEASE_US
 from tarnbeck.store.state import VersionState
 from tests.simulator import choices
-from tests.simulator.actors import Actor, lake, reader, replay, speed, switch
-from tests.simulator.builders import batch, merge
+from tests.simulator.actors import Actor, lake, reader, replay, rollback, speed, switch
+from tests.simulator.builders import batch, merge, rebuild
 from tests.simulator.world import LAYOUT, STREAM, World
 
 VIEWS = ("a", "b")
-KINDS = ("lake", "speed", "batch", "batch", "reader", "switch", "replay")
+KINDS = ("lake", "speed", "batch", "batch", "reader", "switch", "replay", "rollback", "rebuild", "rebuild")
 MOST_OF_A_KIND = 3
 
 
@@ -37,7 +37,13 @@ def spawn(world: World, cast: Cast, a: int, b: int) -> None:
 
 
 def _actor(world: World, kind: str, b: int) -> Actor | None:
-    single: dict[str, Callable[[World], Actor]] = {"lake": lake, "speed": speed, "reader": reader, "switch": switch}
+    single: dict[str, Callable[[World], Actor]] = {
+        "lake": lake,
+        "speed": speed,
+        "reader": reader,
+        "switch": switch,
+        "rollback": rollback,
+    }
     if kind in single:
         return single[kind](world)
     versions = list(world.store.versions())
@@ -46,6 +52,8 @@ def _actor(world: World, kind: str, b: int) -> Actor | None:
     version = versions[b % len(versions)]
     if kind == "replay":
         return replay(world, version)
+    if kind == "rebuild":
+        return rebuild(world, version)
     if world.kappa != (b % 11 == 0):
         return merge(world, version)
     return batch(world, version, full=b % 3 == 0, leaps=b % 5 < 2, faulty=world.faulty and b % 4 == 0)
@@ -114,11 +122,11 @@ def deploy(world: World, cast: Cast, a: int, b: int) -> None:
 
 
 def drop_versions(world: World, cast: Cast, a: int, b: int) -> None:
-    """Drop the whole deploy that does not answer."""
+    """Drop the whole deploy that does not answer; now and then one that does is asked for, too, and must stay."""
     live = set(world.store.aliases().values())
     for version in world.store.versions():
-        if version not in live:
-            world.store.drop_version(version)
+        if version not in live or b % 8 == 0:
+            world.drop(version)
 
 
 def optimize(world: World, cast: Cast, a: int, b: int) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tarnbeck.store import rules
+from tarnbeck.store.generation import LEASE_US
 from tarnbeck.store.state import Feeder, VersionState
 from tests.simulator import choices
 from tests.simulator.actors import Actor, lake, replay, speed
-from tests.simulator.builders import batch, merge
+from tests.simulator.builders import batch, merge, rebuild
 from tests.simulator.log import EVENT
-from tests.simulator.operations import Cast, create
+from tests.simulator.operations import Cast, create, deploy
 from tests.simulator.world import Violation, World
 
 ROUNDS, EARLIEST, NO_NEW_JOBS = 160, 24, 120
@@ -68,6 +70,8 @@ def _job(world: World, version: VersionState, rounds: int) -> Actor:
         return replay(world, version.id)
     if world.kappa:
         return merge(world, version.id)
+    if not rules.answerable(version) and rounds % 3:
+        return rebuild(world, version.id)
     return batch(world, version.id, full=bool(rounds % 2), leaps=False)
 
 
@@ -83,7 +87,7 @@ def _one_writer(world: World, writers: list[Actor]) -> None:
         raise Violation(f"doubled: {len(alive)} speed writers go on for ever")
 
 
-def load(world: World, collecting: bool) -> None:
+def loaded(world: World) -> None:
     """Steady load, the lake just ahead of speed, every batch wants to leap: some batch must be published."""
     world.quiet = True
     create(world, Cast(), 0, 0)
@@ -94,10 +98,32 @@ def load(world: World, collecting: bool) -> None:
         for layer in layers:
             for _ in range(8):
                 next(layer)
-        if collecting:
-            world.store.collect()
+        world.store.collect()
         job = job or batch(world, version, full=False, leaps=True)
         if _ended(job):
             job = None
     if world.store.versions()[version].generation is None:
         raise Violation("starved: no generation after 200 rounds of load")
+
+
+def interrupted(world: World) -> None:
+    """A replay whose builder is killed again and again, each time long before the next one comes: it must still end."""
+    world.quiet = True
+    create(world, Cast(), 0, 0)
+    world.log.records[0] += [EVENT] * 30
+    layers = [lake(world), speed(world)]
+    for _ in range(8):
+        for layer in layers:
+            next(layer)
+    deploy(world, Cast(), 0, 0)
+    (version,) = world.store.versions().keys() - set(world.store.aliases().values())
+    for _ in range(30):
+        builder = rebuild(world, version)
+        for _ in range(5):
+            if _ended(builder):
+                break
+        del builder
+        world.clock[0] += LEASE_US + 1
+        world.store.collect()
+    if not rules.answerable(world.store.versions()[version]):
+        raise Violation("starved: a replay did not end in 30 attempts")

@@ -10,14 +10,14 @@ import pytest
 from tarnbeck.store import rules
 from tests.simulator import choices
 from tests.simulator.ablations import NAIVE, STARVING, without
-from tests.simulator.history import History, crowded, history_of, play
-from tests.simulator.settling import load
+from tests.simulator.history import History, crowded, history_of, play, replayed
+from tests.simulator.settling import interrupted, loaded
 
 MOST = 3_000
 FROM = {"keep_open": 170}
 """Where a rare violation is known to be near."""
-CROWDED = {"base_cas", "leap_tx"}
-"""Rules about batches that overlap."""
+SPECIAL = {"base_cas": crowded, "leap_tx": crowded, "goes_on": replayed}
+"""Histories for rules about batches that overlap, and about replays that are resumed."""
 ANY_IS_SOUND = {"start_of"}
 PARTS_OF_OTHERS = {"open_epoch", "chained"}
 
@@ -25,7 +25,7 @@ PARTS_OF_OTHERS = {"open_epoch", "chained"}
 @pytest.mark.long
 @pytest.mark.parametrize("rule", NAIVE)
 def test_without_the_rule_a_history_goes_wrong(rule: str) -> None:
-    make = crowded if rule in CROWDED else history_of
+    make = SPECIAL.get(rule, history_of)
     first = FROM.get(rule, 0)
     for seed in range(first, first + MOST):
         with without(NAIVE[rule]()):
@@ -37,9 +37,10 @@ def test_without_the_rule_a_history_goes_wrong(rule: str) -> None:
 
 
 @pytest.mark.parametrize("rule", STARVING)
-def test_without_the_rule_no_batch_gets_through(rule: str) -> None:
+def test_without_the_rule_no_batch_or_replay_gets_through(rule: str) -> None:
+    trial = interrupted if rule == "unfinished" else loaded
     with without(STARVING[rule]()):
-        violation, _ = play(History(False, False, 0, ()), lambda world, cast: load(world, collecting=True))
+        violation, _ = play(History(False, False, 0, ()), lambda world, cast: trial(world))
     assert violation is not None
     assert violation.kind == "starved"
 

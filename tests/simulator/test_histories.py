@@ -9,8 +9,8 @@ from multiprocessing import get_context
 
 import pytest
 
-from tests.simulator.history import History, crowded, history_of, play, shrink
-from tests.simulator.settling import load
+from tests.simulator.history import History, crowded, history_of, play, replayed, shrink
+from tests.simulator.settling import interrupted, loaded
 from tests.simulator.world import Violation
 
 HISTORIES = 20_000
@@ -44,8 +44,18 @@ def test_crowds_of_batches_violate_nothing() -> None:
     assert not found, f"crowded seed {found[0][0]}: {found[0][1]}"
 
 
+def test_crowds_of_replays_violate_nothing() -> None:
+    found = [(seed, violation) for seed in range(60) if (violation := play(replayed(seed))[0])]
+    assert not found, f"replayed seed {found[0][0]}: {found[0][1]}"
+
+
 def test_under_steady_load_batches_are_published() -> None:
-    violation, _ = play(History(False, False, 0, ()), lambda world, cast: load(world, collecting=True))
+    violation, _ = play(History(False, False, 0, ()), lambda world, cast: loaded(world))
+    assert violation is None
+
+
+def test_a_replay_that_is_killed_again_and_again_ends() -> None:
+    violation, _ = play(History(False, False, 0, ()), lambda world, cast: interrupted(world))
     assert violation is None
 
 
@@ -72,4 +82,5 @@ def test_twenty_thousand_histories_violate_nothing_and_meet_every_refusal() -> N
     print(dict(happened))
     rare = ["publish base", "publish chain", "publish leap", "publish removed", "publish gone", "commit refused"]
     rare += ["commit fenced", "commit gone", "lake fenced", "lake closed False", "handed over", "switch Refused"]
+    rare += ["rollback done", "rollback alias", "rollback gone", "replay resumed", "replay published"]
     assert all(happened[what] > 20 for what in rare)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -96,6 +97,17 @@ class World:
 
     def plan(self, start: Cut) -> Cut:
         return self.log.plan(start, 99 if self.quiet else 0)
+
+    def drop(self, version: int) -> None:
+        """Drop a version, unless it answers."""
+        answers = version in self.store.aliases().values()
+        try:
+            self.store.drop_version(version)
+        except StoreError:
+            if not answers:
+                raise
+        except sqlite3.IntegrityError as error:
+            raise Violation(f"dropped: version {version} answers, and was to go: {error}") from error
 
     def read_all(self) -> None:
         """One query over all views."""

@@ -62,7 +62,7 @@ def test_a_lake_intent_opens_only_at_the_lakes_cut_with_none_open() -> None:
 
 
 def test_only_a_sealed_generation_can_be_published() -> None:
-    assert [rules.still_sealed(stage) for stage in (*Stage, None)] == [False, True, False, False]
+    assert [rules.still_sealed(stage) for stage in (*Stage, None)] == [False, False, True, False, False]
 
 
 def test_ids_go_on_from_the_highest_ever() -> None:

@@ -21,20 +21,35 @@ def case(tmp_path: Path) -> Iterator[Case]:
     made.store.close()
 
 
-def test_a_store_of_a_newer_format_is_refused(case: Case) -> None:
-    case.store.set_meta("format", "2")
+def aged(case: Case) -> None:
+    """Makes the store one of the first format."""
     case.store.close()
-    with pytest.raises(StoreError, match="its format is 2, this tarnbeck knows 1"):
+    with sqlite3.connect(case.folder / "catalog.db") as con:
+        con.execute("DROP TABLE switches")
+        con.execute("ALTER TABLE epochs DROP COLUMN newest")
+        con.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
+    con.close()
+
+
+def test_a_store_of_an_older_format_is_brought_forward(case: Case) -> None:
+    case.view()
+    aged(case)
+    found = case.again()
+    assert (list(found.aliases()), list(found.switches())) == (["ohlc"], [])
+    assert found.meta("format") == "2"
+
+
+def test_a_store_of_a_newer_format_is_refused(case: Case) -> None:
+    case.store.set_meta("format", "99")
+    case.store.close()
+    with pytest.raises(StoreError, match="its format is 99, this tarnbeck knows 2"):
         case.again()
 
 
 def test_a_store_without_notes_of_newest_panes_gets_them_as_it_goes_on(case: Case) -> None:
     version = case.view().id
     case.feed(version, cut(1), [("EUR", 0, 60, 1), ("USD", 0, 120, 1)])
-    case.store.close()
-    with sqlite3.connect(case.folder / "catalog.db") as con:
-        con.execute("ALTER TABLE epochs DROP COLUMN newest")
-    con.close()
+    aged(case)
     case.store = case.again()
     (epoch,) = case.state(version).epochs
     found = []
