@@ -100,12 +100,12 @@ class Span:
         return sum(offset - self.start[partition] for partition, offset in self.end)
 
     def steps(self, most: int) -> Iterator[Cut]:
-        """Cuts on the way to the end, all partitions at the same pace, about `most` events from one to the next.
+        """Cuts on the way to the end, all partitions at the same pace, about `most` records from one to the next.
 
         >>> [str(cut) for cut in Cut.of("t", {0: 10}).span_to(Cut.of("t", {0: 20, 1: 4})).steps(5)]
         ['0:13 1:1', '0:16 1:2', '0:20 1:4']
         """
-        count = -(-self.events // most)
+        count = -(-self.records // most)
         for step in range(1, count + 1):
             offsets = {p: self.start[p] + (end - self.start[p]) * step // count for p, end in self.end}
             yield Cut.of(self.end.topic, offsets)

@@ -19,14 +19,14 @@ ORDER = [
     {"plan"},
     {"app"},
     {"memory", "arrow", "spark", "store", "log", "lake"},
-    {"batch", "speed", "derive"},
+    {"batch", "speed", "replay", "derive"},
     {"serve"},
     {"node"},
     {"cli", "testing", "__init__"},
 ]
 HEIGHT = {room: height for height, rooms in enumerate(ORDER) for room in rooms}
 OWNERS = {
-    "pyspark": {"spark", "lake", "batch", "speed"},
+    "pyspark": {"spark", "lake", "batch", "speed", "replay"},
     "confluent_kafka": {"log"},
 }
 

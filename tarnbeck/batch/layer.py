@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 FAR = 500_000
 """Records that a view must be behind the lake for a leap to be worth it: a refused one is computed twice."""
+PATIENCE = 120.0
+"""Seconds that the lake may take to cover what it is asked for."""
 ROWS = 200_000
 """Rows of a partial that are handed to the store at once."""
 
@@ -56,7 +58,7 @@ Step = Callable[[str], None]
 """Told what the batch does now."""
 
 
-def run(source: Source, version: int, *, full: bool, step: Step, stop: threading.Event, patience: float = 120) -> Done:
+def run(source: Source, version: int, *, full: bool, step: Step, stop: threading.Event) -> Done:
     """Builds and publishes one version's generation: in full, or from the last one and the span since."""
     store = source.store
     step("rolling")
@@ -69,7 +71,7 @@ def run(source: Source, version: int, *, full: bool, step: Step, stop: threading
         if cut is None:
             continue
         step("waiting for the lake")
-        _await_lake(source, state.stream, cut, stop, patience)
+        await_lake(source, state.stream, cut, stop)
         outcome = _build(source, version, cut, full=full, leap=leap, step=step)
         if isinstance(outcome, Done):
             return outcome
@@ -91,10 +93,11 @@ def _target(source: Source, stream: StreamState, rolled: Cut, leap: bool) -> Cut
     return stream.lake_cut if lost or rolled.span_to(stream.lake_cut).records > FAR else None
 
 
-def _await_lake(source: Source, stream: str, cut: Cut, stop: threading.Event, patience: float) -> None:
+def await_lake(source: Source, stream: str, cut: Cut, stop: threading.Event) -> None:
+    """Until the lake holds all events below the cut."""
     waited = 0.0
     while not source.store.lake_cut(stream).covers(cut):
-        if waited >= patience or stop.wait(0.1):
+        if waited >= PATIENCE or stop.wait(0.1):
             raise NotReady(
                 f"batch: the lake of stream '{stream}' is at {source.store.lake_cut(stream)}, not yet at {cut}\n"
                 f"  waited {waited:.0f} s; is the lake writer running? see: tarnbeck status"
@@ -121,7 +124,7 @@ def _build(source: Source, version_id: int, cut: Cut, *, full: bool, leap: bool,
     try:
         step("computing")
         rows = 0
-        found = _partial(source, view, start, cut)
+        found = partial(source, view, start, cut)
         step("writing")
         with store.snapshot([view.name], {view.name: version.id}) as snapshot:
             arrived = clock.newest(snapshot, view)
@@ -142,6 +145,7 @@ def _build(source: Source, version_id: int, cut: Cut, *, full: bool, leap: bool,
     return outcome
 
 
-def _partial(source: Source, view: View, start: Cut, cut: Cut) -> pa.Table:
+def partial(source: Source, view: View, start: Cut, cut: Cut) -> pa.Table:
+    """A view's partial over a span of the lake."""
     events = lake.read(source.spark, Tables(source.root, view.stream), start.span_to(cut))
     return partials(view, events).toArrow().cast(view.layout.arrow)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,11 +24,10 @@ def batch(
     if json:
         show.say(show.as_json(result))
         return
-    names = ("view", "built", "records", "rows", "seconds", "up to")
-    show.rows(
-        names,
-        (
-            (v["view"], "in full" if v["full"] else "incrementally", v["records"], v["rows"], v["seconds"], v["cut"])
-            for v in result["views"]
-        ),
-    )
+    names = ("view", "version", "built", "records", "rows", "seconds", "up to")
+    show.rows(names, (_row(view) for view in result["views"]))
+
+
+def _row(made: dict[str, Any]) -> tuple[Any, ...]:
+    built = "in full" if made["full"] else "incrementally"
+    return made["view"], made["version"], built, made["records"], made["rows"], made["seconds"], made["cut"]

@@ -31,6 +31,20 @@ def run(folder: Path, job: Job) -> Any:
         return ask(running, job)
 
 
+def settle(folder: Path, job: Job) -> Any:
+    """Asks the folder's node for a job that needs no Spark; without a node it is done here, in the store."""
+    from tarnbeck.cli.place import store_of
+    from tarnbeck.node import verify, versions
+    from tarnbeck.node.running import running
+
+    if running(folder) is not None:
+        return run(folder, job)
+    with store_of(folder) as store:
+        if job["do"] == "verify":
+            return verify.verify(store, job)
+        return versions.run(versions.Office(store), job)
+
+
 def ask(control: Control, job: Job) -> Any:
     """Runs a job and shows how far it is."""
     from tarnbeck.serve.failures import raised
@@ -68,20 +82,35 @@ def lines() -> Display:
     return shown
 
 
+def estimate(left: float | None) -> str:
+    """How long a job will still take.
+
+    >>> estimate(None), estimate(4), estimate(200), estimate(9000)
+    ('', 'about 4 s left', 'about 3 min left', 'about 2.5 h left')
+    """
+    if left is None:
+        return ""
+    if left < 90:
+        return f"about {left:.0f} s left"
+    return f"about {left / 60:.0f} min left" if left < 5400 else f"about {left / 3600:.1f} h left"
+
+
 @contextmanager
 def _bar() -> Iterator[Display]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    left = TextColumn("{task.fields[left]}")
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), left
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("starting", total=None)
+        task = progress.add_task("starting", total=None, left="")
 
         def shown(update: Update) -> None:
             if update.get("step"):
                 words = ": ".join(str(update[part]) for part in ("view", "step") if update.get(part))
                 progress.update(task, description=words)
             done = update.get("done")
-            progress.update(task, total=None if done is None else 1.0, completed=done or 0.0)
+            total = None if done is None else 1.0
+            progress.update(task, total=total, completed=done or 0.0, left=estimate(update.get("left")))
 
         yield shown

@@ -13,6 +13,7 @@ from tarnbeck.cli import (
     audit,
     batch,
     demo,
+    deploy,
     down,
     failure,
     lake,
@@ -23,12 +24,14 @@ from tarnbeck.cli import (
     status,
     tail,
     up,
+    verify,
     version,
+    versions,
     watch,
 )
 from tarnbeck.cli.options import Session
 
-RUNNING, EVENTS, ASKING, TRUST = "Running", "Events", "Asking", "Trust"
+RUNNING, EVENTS, ASKING, TRUST, CHANGING = "Running", "Events", "Asking", "Trust", "Changing"
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,13 @@ COMMANDS = (
     Command("batch", batch.batch, TRUST, "tarnbeck batch ohlc --full"),
     Command("audit", audit.audit, TRUST, "tarnbeck audit"),
     Command("lake", lake.lake, TRUST, "tarnbeck lake"),
+    Command("deploy", deploy.deploy, CHANGING, "tarnbeck deploy app.py"),
+    Command("replay", deploy.replay, CHANGING, "tarnbeck replay ohlc --max-rate 100000"),
+    Command("verify", verify.verify, CHANGING, "tarnbeck verify ohlc"),
+    Command("switch", versions.switch, CHANGING, "tarnbeck switch ohlc volume --reason 'prices in cents'"),
+    Command("rollback", versions.rollback, CHANGING, "tarnbeck rollback ohlc"),
+    Command("drop", versions.drop, CHANGING, "tarnbeck drop ohlc --version 3"),
+    Command("versions", versions.versions, CHANGING, "tarnbeck versions ohlc"),
 )
 QUARANTINE = (
     Command("list", quarantine.listed, None, "tarnbeck quarantine list prices --limit 20"),

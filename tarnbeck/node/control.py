@@ -11,11 +11,12 @@ from typing import Any
 from tarnbeck.errors import NotReady, UsageError
 from tarnbeck.log import broker, topics
 from tarnbeck.log.settings import LogSettings
-from tarnbeck.node import progress
+from tarnbeck.node import progress, versions
 from tarnbeck.node.node import hold
 from tarnbeck.node.progress import Watch
 from tarnbeck.node.running import running
 from tarnbeck.node.settings import Settings
+from tarnbeck.node.versions import Office
 from tarnbeck.serve.client import control as remote
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
@@ -67,9 +68,13 @@ class _Alone:
         return {"app": self.store.meta("app"), "url": None, "parts": [], "streams": streams, "views": views}
 
     def run(self, job: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        # Spark is not needed to ask for the status, and takes seconds to start.
+        if job.get("do") in versions.JOBS:
+            yield {"result": versions.run(Office(self.store), job)}
+            return
+        # Spark is not needed for that, nor to ask for the status, and takes seconds to start.
         from tarnbeck.lake import layer as lake
-        from tarnbeck.node.jobs import WITHOUT_LAKE, Desk
+        from tarnbeck.node.desk import Desk
+        from tarnbeck.node.jobs import WITHOUT_LAKE
         from tarnbeck.node.work import answered
         from tarnbeck.spark.session import session
 

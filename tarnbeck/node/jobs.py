@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import base64
 import queue
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tarnbeck.batch import audit
 from tarnbeck.batch import layer as batch
-from tarnbeck.batch.layer import Source
-from tarnbeck.errors import StoreError, UsageError, unknown
+from tarnbeck.errors import UsageError, unknown
 from tarnbeck.lake import quarantine
 from tarnbeck.lake import tables as lake
 from tarnbeck.lake.layer import accept_hole
@@ -22,36 +20,22 @@ from tarnbeck.lake.tables import Tables
 from tarnbeck.log import topics
 from tarnbeck.log.pack import key_of
 from tarnbeck.log.produce import Sender, Sent
-from tarnbeck.log.settings import LogSettings
+from tarnbeck.node import deploy
+from tarnbeck.node.desk import Desk, Job, Tell, Update
+from tarnbeck.node.verify import verify
 from tarnbeck.schema.packs import ARROW
+from tarnbeck.store import rules
 from tarnbeck.store.definitions import stream_of
-from tarnbeck.store.protocol import Refused, Store
-from tarnbeck.store.state import StreamState
+from tarnbeck.store.protocol import Store
+from tarnbeck.store.state import StreamState, VersionState
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Job = dict[str, Any]
-Update = dict[str, Any]
 Step = Callable[[str], None]
 
 SMALL_FILES = 20
 """Files of a lake table above which a compaction pays."""
-
-
-@dataclass(frozen=True)
-class Desk:
-    """What jobs work with."""
-
-    spark: SparkSession
-    log: LogSettings
-    store: Store
-    root: str
-    stop: threading.Event
-
-    @property
-    def source(self) -> Source:
-        return Source(self.spark, self.log, self.store, self.root)
 
 
 def run(desk: Desk, job: Job) -> Iterator[Update]:
@@ -67,14 +51,14 @@ def run(desk: Desk, job: Job) -> Iterator[Update]:
 
 
 def _told(desk: Desk, updates: queue.SimpleQueue[Update | None]) -> Iterator[Update]:
-    """Every step as it begins, and how far Spark is with it while it lasts."""
+    """Every step as it begins, and how far Spark is with it while it lasts, unless the job tells that itself."""
     latest: Update = {}
     while True:
         try:
             update = updates.get(timeout=0.5)
         except queue.Empty:
             done = progress(desk.spark)
-            if done != latest.get("done"):
+            if "left" not in latest and done != latest.get("done"):
                 latest = {**latest, "done": done}
                 yield latest
             continue
@@ -104,53 +88,45 @@ def _views(desk: Desk, job: Job) -> list[str]:
     return list(wanted)
 
 
-def _batch(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
-    done = []
-    for view in _views(desk, job):
-        version = desk.store.aliases()[view]
-        done.append(_build(desk, view, version, bool(job.get("full")), tell))
+def _batch(desk: Desk, job: Job, tell: Tell) -> Any:
+    wanted = _views(desk, job)
+    done = [_build(desk, version, bool(job.get("full")), tell) for version in _versions(desk.store, wanted)]
     desk.store.collect()
     return {"views": done}
 
 
-def _build(desk: Desk, view: str, version: int, full: bool, tell: Callable[[Update], None]) -> Update:
+def _versions(store: Store, views: list[str]) -> Iterator[VersionState]:
+    """The versions that a batch builds: those that answer, and those that could, for they are fed as well."""
+    aliases, versions = store.aliases(), store.versions().values()
+    for view in views:
+        own = [version for version in versions if version.view == view]
+        yield from (each for each in own if each.id == aliases[view] or rules.answerable(each))
+
+
+def _build(desk: Desk, version: VersionState, full: bool, tell: Tell) -> Update:
     started = time.monotonic()
-    step: Step = lambda text: tell({"view": view, "step": text})  # noqa: E731
-    made = batch.run(desk.source, version, full=full, step=step, stop=desk.stop)
-    return {**asdict(made), "cut": str(made.cut), "seconds": round(time.monotonic() - started, 2)}
+    step: Step = lambda text: tell({"view": version.view, "step": text})  # noqa: E731
+    made = batch.run(desk.source, version.id, full=full, step=step, stop=desk.stop)
+    return {
+        **asdict(made),
+        "version": version.id,
+        "cut": str(made.cut),
+        "seconds": round(time.monotonic() - started, 2),
+    }
 
 
-def _rebuild(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
-    """Builds new versions of views and lets them answer, all at once; the old ones are dropped."""
-    targets: dict[str, int] = {view: int(version) for view, version in job["versions"].items()}
-    built = [_build(desk, view, version, True, tell) for view, version in targets.items()]
-    before = {view: desk.store.aliases()[view] for view in targets}
-    switched = _switch(desk, targets)
-    if isinstance(switched, Refused):
-        raise StoreError(f"rebuild: {switched.subject}: the new version can't answer yet ({switched.reason})")
-    for view, old in before.items():
-        if old != targets[view]:
-            desk.store.drop_version(old)
-    desk.store.collect()
-    return {"views": built}
-
-
-def _switch(desk: Desk, targets: dict[str, int]) -> Any:
-    """A new version may be a micro-batch behind the live one: the next commit brings both to one cut."""
-    for _ in range(100):
-        outcome = desk.store.switch(targets)
-        if not isinstance(outcome, Refused) or outcome.reason != "behind" or desk.stop.wait(0.1):
-            break
-    return outcome
-
-
-def _audit(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
+def _audit(desk: Desk, job: Job, tell: Tell) -> Any:
     found = []
     for view in _views(desk, job):
         step: Step = lambda text, view=view: tell({"view": view, "step": text})  # type: ignore[misc]  # noqa: E731
         result = audit.run(desk.source, view, step=step)
         found.append({**asdict(result), "cut": str(result.cut), "equal": result.equal, "samples": _samples(result)})
     return {"views": found}
+
+
+def _verify(desk: Desk, job: Job, tell: Tell) -> Any:
+    tell({"view": job["view"], "step": "comparing"})
+    return verify(desk.store, job)
 
 
 def _samples(result: audit.Audit) -> list[Update]:
@@ -166,7 +142,7 @@ def _samples(result: audit.Audit) -> list[Update]:
     ]
 
 
-def _lake(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
+def _lake(desk: Desk, job: Job, tell: Tell) -> Any:
     tables = []
     for name, state in desk.store.streams().items():
         tell({"view": name, "step": "reading"})
@@ -179,7 +155,7 @@ def _lake(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
     return {"tables": tables}
 
 
-def _accept_hole(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
+def _accept_hole(desk: Desk, job: Job, tell: Tell) -> Any:
     known, name, reason = desk.store.streams(), str(job["stream"]), str(job.get("reason") or "").strip()
     if name not in known:
         raise UsageError(unknown("lake", "stream", name, known, "the application"))
@@ -189,7 +165,7 @@ def _accept_hole(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
     return {"stream": name, "lost": known[name].lake_cut.span_to(cut).records, "cut": str(cut)}
 
 
-def _optimize(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
+def _optimize(desk: Desk, job: Job, tell: Tell) -> Any:
     merged = []
     for state in desk.store.streams().values():
         where = Tables(desk.root, stream_of(state))
@@ -202,7 +178,7 @@ def _optimize(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
     return {"merged": merged}
 
 
-def _quarantine(desk: Desk, job: Job, tell: Callable[[Update], None]) -> Any:
+def _quarantine(desk: Desk, job: Job, tell: Tell) -> Any:
     if job.get("action") not in ACTIONS:
         raise UsageError(unknown("quarantine", "action", str(job.get("action")), ACTIONS, "it"))
     return ACTIONS[job["action"]](desk, job)
@@ -273,9 +249,11 @@ def _retried(desk: Desk, job: Job) -> Any:
 
 ACTIONS: dict[str, Callable[[Desk, Job], Any]] = {"list": _listed, "show": _shown, "retry": _retried}
 
-JOBS: dict[str, Callable[[Desk, Job, Callable[[Update], None]], Any]] = {
+JOBS: dict[str, Callable[[Desk, Job, Tell], Any]] = {
     "batch": _batch,
-    "rebuild": _rebuild,
+    "deploy": deploy.deploy,
+    "replay": deploy.replayed,
+    "verify": _verify,
     "audit": _audit,
     "lake": _lake,
     "accept-hole": _accept_hole,
@@ -283,5 +261,7 @@ JOBS: dict[str, Callable[[Desk, Job, Callable[[Update], None]], Any]] = {
     "quarantine": _quarantine,
 }
 
-WITHOUT_LAKE = frozenset({"accept-hole"})
-"""Jobs that don't need the lake to be as far as the log, because it can't get there before they are done."""
+WITHOUT_LAKE = frozenset({"accept-hole", "deploy", "replay"})
+"""Jobs that don't need the lake to be as far as the log, or wait for it themselves."""
+LONG = frozenset({"deploy", "replay"})
+"""Jobs that may take hours; others go on beside them."""

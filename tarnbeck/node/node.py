@@ -19,11 +19,12 @@ from tarnbeck.errors import SetupError, StoreError
 from tarnbeck.log import broker
 from tarnbeck.log.broker import Broker
 from tarnbeck.log.settings import LogSettings
-from tarnbeck.node import progress
+from tarnbeck.node import progress, versions
 from tarnbeck.node.channel import Child, Message
 from tarnbeck.node.progress import Watch
 from tarnbeck.node.register import Registered, register
 from tarnbeck.node.settings import PORT, Settings
+from tarnbeck.node.versions import Office
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.http import application
 from tarnbeck.serve.server import Server, serve
@@ -85,6 +86,8 @@ class Node:
         self.store = SQLiteStore(self.settings.store, now)
         registered = register(self.app, self.store, self.log)
         self._tell(f"{len(self.app.streams)} streams, {len(self.app.views)} views registered")
+        for line in told(registered):
+            self._tell(line)
         for part in ("live", "work"):
             self._spawn(part)
         self._tell("starting Spark")
@@ -150,6 +153,10 @@ class Node:
 
     def run(self, job: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Hands a job to the work process and gives its updates; the last is a result or an error."""
+        if job.get("do") in versions.JOBS:
+            # Who switches must not wait behind a batch.
+            yield {"result": versions.run(Office(self.store, self.watch.lag), job)}
+            return
         mine: queue.SimpleQueue[Message] = queue.SimpleQueue()
         with self._lock:
             self._count += 1
@@ -168,11 +175,8 @@ class Node:
 
     def _schedule(self, registered: Registered) -> None:
         """Builds what can't answer yet, then runs a batch of every view as often as asked."""
-        if registered.changed:
-            self._tell(f"rebuilding {', '.join(registered.changed)}: the former definition answers until then")
-            self._job({"do": "rebuild", "versions": registered.changed})
         if registered.building:
-            self._job({"do": "batch", "views": list(registered.building)})
+            self._job({"do": "replay", "versions": list(registered.building)})
         every = self.settings.batch_every
         while every is not None and not self._stop.wait(every / 1e6):
             self._job({"do": "batch", "views": []})
@@ -192,6 +196,10 @@ class Node:
             for made in last["result"].get("views", []):
                 how = "in full" if made["full"] else "incrementally"
                 self._tell(f"batch: {made['view']} {how} up to {made['cut']} in {made['seconds']} s")
+            for made in last["result"].get("versions", []):
+                self._tell(
+                    f"replay: {made['view']} {made['events']:,} events up to {made['cut']} in {made['seconds']} s"
+                )
 
     def status(self) -> dict[str, Any]:
         """Every part, its cut, its lag, its rate and its last error."""
@@ -248,6 +256,19 @@ class Node:
             (self.settings.folder / "node.json").unlink(missing_ok=True)
             self._folder_lock.close()
             self._folder_lock = None
+
+
+def told(registered: Registered) -> Iterator[str]:
+    """What the declaration asks for that a start alone does not do."""
+    for view, lines in registered.changed.items():
+        yield f"view '{view}' is declared otherwise now; what was declared before goes on answering"
+        yield from (f"  {line}" for line in lines)
+    if registered.changed:
+        yield "  build the new versions beside the old ones: tarnbeck deploy APP.py"
+    for view, version in registered.waiting.items():
+        yield f"view '{view}': version {version} is as declared, another one answers; see: tarnbeck versions {view}"
+    if registered.removed:
+        yield f"no longer declared, kept until dropped: {', '.join(registered.removed)}"
 
 
 def _listening(api: Any, settings: Settings) -> Server:

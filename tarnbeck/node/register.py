@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tarnbeck.app import App
 from tarnbeck.errors import DeclarationError
 from tarnbeck.log import topics
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.plan.change import changes
 from tarnbeck.plan.definition import identity, of_stream, of_view
 from tarnbeck.plan.view import View
 from tarnbeck.schema.stream import Stream
 from tarnbeck.store import rules
 from tarnbeck.store.protocol import Store
-from tarnbeck.store.state import StreamState
+from tarnbeck.store.state import StreamState, VersionState
 
-APP = "app"
-"""The key of the application's name among the store's small facts."""
+APP, DECLARED = "app", "declared"
+"""The keys of the application's name, and of its definition as last declared, among the store's small facts."""
 
 
 @dataclass(frozen=True)
 class Registered:
-    """Views that can't answer until a batch has run: new ones, and new versions of ones that answer meanwhile."""
+    """What a declaration means for what is there.
 
-    building: tuple[str, ...]
-    changed: dict[str, int]
+    `building` can't answer before history was replayed into it. `changed` views are declared otherwise than any of
+    their versions, with what differs from the one that answers. `waiting` views have a version as declared, which does
+    not answer. `removed` views are declared no more.
+    """
+
+    building: tuple[int, ...]
+    changed: Mapping[str, tuple[str, ...]]
+    waiting: Mapping[str, int]
+    removed: tuple[str, ...]
 
 
 def register(app: App, store: Store, log: LogSettings) -> Registered:
-    """Registers streams and views; running it again with the same application changes nothing."""
+    """Registers streams and new views; running it again changes nothing. A changed view stays as it was."""
     known = store.meta(APP)
     if known not in (None, app.name):
         raise DeclarationError(
@@ -38,10 +47,44 @@ def register(app: App, store: Store, log: LogSettings) -> Registered:
     store.set_meta(APP, app.name)
     for stream in app.streams.values():
         _stream(stream, store, log)
-    changed = {view.name: version for view in app.views.values() if (version := _view(view, store)) is not None}
+    for view in app.views.values():
+        if view.name not in store.aliases():
+            add(view, store)
+    store.set_meta(DECLARED, json.dumps(app.definition()))
+    return outlook(app, store)
+
+
+def declared(store: Store) -> App | None:
+    """The application as it was last declared."""
+    found = store.meta(DECLARED)
+    return None if found is None else App.of(json.loads(found))
+
+
+def add(view: View, store: Store) -> VersionState:
+    """Another version of a view, which can't answer before history was replayed into it."""
+    return store.add_view(view.name, view.stream.name, json.dumps(of_view(view)), identity(view), view.layout)
+
+
+def version_of(view: View, store: Store) -> VersionState | None:
+    """The version with this very definition: the one that answers, else the newest."""
+    live, wanted = store.aliases().get(view.name), identity(view)
+    found = [each for each in store.versions().values() if each.view == view.name and each.hash == wanted]
+    return max(found, key=lambda each: (each.id == live, each.id), default=None)
+
+
+def outlook(app: App, store: Store) -> Registered:
+    """What a registered declaration means for the versions there are now."""
     versions, aliases = store.versions(), store.aliases()
-    building = tuple(view for view, version in aliases.items() if not rules.answerable(versions[version]))
-    return Registered(building, changed)
+    changed: dict[str, tuple[str, ...]] = {}
+    waiting: dict[str, int] = {}
+    for view in app.views.values():
+        live, found = versions[aliases[view.name]], version_of(view, store)
+        if found is None:
+            changed[view.name] = tuple(changes(json.loads(live.definition), of_view(view)))
+        elif found.id != live.id:
+            waiting[view.name] = found.id
+    building = tuple(version.id for version in versions.values() if not rules.answerable(version))
+    return Registered(building, changed, waiting, tuple(name for name in aliases if name not in app.views))
 
 
 def _stream(stream: Stream, store: Store, log: LogSettings) -> None:
@@ -63,17 +106,3 @@ def _refuse_change(stream: Stream, known: StreamState) -> None:
             + "\n".join(lines)
             + "\n  declare a stream with a new name for the new form"
         )
-
-
-def _view(view: View, store: Store) -> int | None:
-    """The version to build when the definition changed; None when it is registered as it is."""
-    wanted, aliases, versions = identity(view), store.aliases(), store.versions()
-    if view.name not in aliases:
-        store.add_view(view.name, view.stream.name, json.dumps(of_view(view)), wanted, view.layout)
-        return None
-    if versions[aliases[view.name]].hash == wanted:
-        return None
-    for version in versions.values():
-        if version.view == view.name and version.hash == wanted:
-            return version.id
-    return store.add_view(view.name, view.stream.name, json.dumps(of_view(view)), wanted, view.layout).id

@@ -11,7 +11,7 @@ from typing import Any
 from tarnbeck.errors import TarnbeckError
 from tarnbeck.node import jobs
 from tarnbeck.node.channel import READY, Message, Parent
-from tarnbeck.node.jobs import Desk
+from tarnbeck.node.desk import Desk
 from tarnbeck.node.loading import load
 from tarnbeck.serve.clock import now
 from tarnbeck.spark.session import session
@@ -25,7 +25,7 @@ CONF = {
 
 
 def main() -> None:
-    """Does one job after another until the node closes the pipe."""
+    """Does one job after another until the node closes the pipe, and long ones beside them."""
     parent = Parent()
     os.nice(NICE)
     settings = parent.settings
@@ -34,25 +34,34 @@ def main() -> None:
     spark = session("work", folder=settings.folder, master="local[1]", conf=CONF)
     stop = threading.Event()
     desk = Desk(spark, settings.log(), SQLiteStore(settings.store, now), settings.lake_root, stop)
-    waiting: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-    worker = threading.Thread(target=_work, args=(desk, parent, waiting), daemon=True)
-    worker.start()
+    short, long = _Worker(desk, parent), _Worker(desk, parent)
     parent.send({READY: True})
     for message in parent.messages():
-        waiting.put(message)
+        (long if message["job"].get("do") in jobs.LONG else short).waiting.put(message)
     stop.set()
-    waiting.put(None)
+    for worker in (short, long):
+        worker.waiting.put(None)
     with contextlib.suppress(Exception):  # a job that is cut off is redone; a dead gateway has nothing to cancel
         spark.sparkContext.cancelAllJobs()
-        worker.join(timeout=8)
+        for worker in (short, long):
+            worker.thread.join(timeout=4)
         spark.stop()
     os._exit(0)
 
 
-def _work(desk: Desk, parent: Parent, waiting: queue.SimpleQueue[Message | None]) -> None:
-    while (message := waiting.get()) is not None:
-        for update in answered(desk, message["job"]):
-            parent.send({"id": message["id"], **update})
+class _Worker:
+    """A thread that does the jobs it is given, one after another."""
+
+    def __init__(self, desk: Desk, parent: Parent) -> None:
+        self._desk, self._parent = desk, parent
+        self.waiting: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self.thread = threading.Thread(target=self._work, daemon=True)
+        self.thread.start()
+
+    def _work(self) -> None:
+        while (message := self.waiting.get()) is not None:
+            for update in answered(self._desk, message["job"]):
+                self._parent.send({"id": message["id"], **update})
 
 
 def answered(desk: Desk, job: dict[str, Any]) -> Any:

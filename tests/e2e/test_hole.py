@@ -18,6 +18,7 @@ from tarnbeck.lake import tables as lake
 from tarnbeck.lake.tables import Tables
 from tarnbeck.log.broker import Broker
 from tarnbeck.node import jobs
+from tarnbeck.node.desk import Desk
 from tarnbeck.store.protocol import LAKE
 from tests.e2e.rig import Rig
 
@@ -33,7 +34,7 @@ def test_the_lake_stops_at_a_hole_and_goes_on_when_it_is_accepted(
     app.view("n", stream, select={"n": tb.count()})
     rig = Rig(app, broker.settings, spark, tmp_path)
     rig.register()
-    desk = jobs.Desk(spark, rig.log, rig.store, rig.root, threading.Event())
+    desk = Desk(spark, rig.log, rig.store, rig.root, threading.Event())
     rig.send("events", [_event(n) for n in range(4)])
     rig.mirror()
     with pytest.raises(UsageError, match="nothing to accept"):
@@ -69,7 +70,7 @@ def _event(n: int) -> bytes:
     return b'{"time": "2026-11-15T12:00:00Z", "n": %d}' % n
 
 
-def _accept(desk: jobs.Desk) -> Any:
+def _accept(desk: Desk) -> Any:
     job = {"do": "accept-hole", "stream": "events", "reason": "retention was too short"}
     return list(jobs.run(desk, job))[-1]["result"]
 

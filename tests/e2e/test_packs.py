@@ -23,7 +23,7 @@ from tarnbeck.log.broker import Broker
 from tarnbeck.log.lines import Line
 from tarnbeck.log.produce import Sender
 from tarnbeck.node import jobs
-from tarnbeck.node.jobs import Desk
+from tarnbeck.node.desk import Desk
 from tarnbeck.schema.packs import ARROW
 from tarnbeck.spark import supervised
 from tests.e2e.rig import Rig, values

@@ -1,4 +1,4 @@
-"""What an app needs is registered once; a changed view is rebuilt beside the old one, a changed stream is refused."""
+"""What an app needs is registered once; a changed view is deployed beside the old one, a changed stream is refused."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 import tarnbeck as tb
-from tarnbeck.errors import DeclarationError
+from tarnbeck.errors import DeclarationError, NotReady
 from tarnbeck.log.broker import Broker
-from tarnbeck.node import jobs
-from tarnbeck.node.jobs import Desk
+from tarnbeck.node import jobs, versions
+from tarnbeck.node.desk import Desk
+from tarnbeck.node.node import told
 from tarnbeck.node.register import register
+from tarnbeck.node.versions import Office
 from tests.e2e.rig import Rig
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
@@ -35,7 +37,30 @@ def events(*numbers: int) -> list[bytes]:
     return [json.dumps({"time": "2026-11-15T12:00:00Z", "n": n}).encode() for n in numbers]
 
 
-def test_a_changed_view_is_rebuilt_while_the_old_one_answers_and_then_takes_its_place(
+def job(desk: Desk, **given: Any) -> Any:
+    *_, last = jobs.run(desk, given)
+    return last["result"]
+
+
+def test_a_changed_view_is_told_and_stays_as_it_was(
+    spark: Any, broker: Broker, tmp_path: Path, unique: Callable[[str], str]
+) -> None:
+    topic = unique("changing")
+    before = Rig(application(topic), broker.settings, spark, tmp_path)
+    before.register()
+    after = application(topic, "n < 2")
+    registered = register(after, before.store, before.log)
+    assert registered.changed == {"changed": ("where: was n > 0, now n < 2",)}
+    assert register(after, before.store, before.log) == registered
+    assert list(told(registered)) == [
+        "view 'changed' is declared otherwise now; what was declared before goes on answering",
+        "  where: was n > 0, now n < 2",
+        "  build the new versions beside the old ones: tarnbeck deploy APP.py",
+    ]
+    assert len(before.store.versions()) == 2
+
+
+def test_a_deploy_builds_a_version_beside_the_old_one_which_answers_until_it_is_switched(
     spark: Any, broker: Broker, tmp_path: Path, unique: Callable[[str], str]
 ) -> None:
     topic = unique("changing")
@@ -44,25 +69,54 @@ def test_a_changed_view_is_rebuilt_while_the_old_one_answers_and_then_takes_its_
     before.send("events", events(-1, 0, 1, 2))
     before.mirror()
     before.speed()
-    assert before.answered("changed", "all")[1] == [{"n": 2, "sum": 3}]
-
     after = Rig(application(topic, "n < 2"), broker.settings, spark, tmp_path)
-    registered = register(after.app, after.store, after.log)
-    assert list(registered.changed) == ["changed"]
-    assert register(after.app, after.store, after.log) == registered
+    desk = Desk(spark, after.log, after.store, after.root, threading.Event())
+    deployed = job(desk, do="deploy", app=after.app.definition())
+    (built,) = deployed["versions"]
+    assert (built["view"], built["records"], deployed["changed"]) == (
+        "changed",
+        4,
+        {"changed": ["where: was n > 0, now n < 2"]},
+    )
+    assert deployed["ready"] == {"changed": built["version"]}
     assert after.answered("changed", "all")[1] == [{"n": 2, "sum": 3}]
+    again = job(desk, do="deploy", app=after.app.definition())
+    assert (again["versions"], again["changed"], again["ready"]) == ([], {}, deployed["ready"])
 
     after.send("events", events(5, -5))
-    after.mirror()
     after.speed()
-    desk = Desk(spark, after.log, after.store, after.root, threading.Event())
-    *_, last = jobs.run(desk, {"do": "rebuild", "versions": registered.changed})
-    assert [made["view"] for made in last["result"]["views"]] == ["changed"]
+    found = job(desk, do="verify", view="changed")
+    assert (found["equal"], found["differs"], found["columns"][0]["differs"]) == (False, 1, 1)
+    office = Office(after.store)
+    versions.run(office, {"do": "switch", "views": ["changed"], "who": "ann", "reason": "small ones"})
     assert after.answered("changed", "all")[1] == [{"n": 4, "sum": -5}]
     assert after.answered("kept", "all")[1] == [{"n": 6}]
-    assert len(after.store.versions()) == 2
-    *_, audited = jobs.run(desk, {"do": "audit"})
-    assert all(view["equal"] for view in audited["result"]["views"])
+    after.mirror()
+    assert {made["version"] for made in job(desk, do="batch")["views"]} == set(after.store.versions())
+    versions.run(office, {"do": "rollback", "view": "changed"})
+    assert after.answered("changed", "all")[1] == [{"n": 3, "sum": 8}]
+    assert all(view["equal"] for view in job(desk, do="audit")["views"])
+
+
+def test_a_replay_that_was_stopped_goes_on_where_it_was(
+    spark: Any, broker: Broker, tmp_path: Path, unique: Callable[[str], str]
+) -> None:
+    rig = Rig(application(unique("paused")), broker.settings, spark, tmp_path)
+    rig.register()
+    rig.send("events", events(*range(1, 41)))
+    rig.mirror()
+    rig.speed()
+    stopped = threading.Event()
+    desk = Desk(spark, rig.log, rig.store, rig.root, stopped)
+    updates = jobs.run(desk, {"do": "replay", "view": "changed", "max_rate": 2})
+    assert next(update["done"] for update in updates if "left" in update) == 0.25
+    stopped.set()
+    with pytest.raises(NotReady, match="stopped at"):
+        list(updates)
+    desk = Desk(spark, rig.log, rig.store, rig.root, threading.Event())
+    (built,) = job(desk, do="replay", view="changed")["versions"]
+    assert built["records"] == 30
+    assert job(desk, do="verify", view="changed")["equal"]
 
 
 def test_a_new_view_is_built_from_the_lake(
@@ -75,10 +129,11 @@ def test_a_new_view_is_built_from_the_lake(
     rig.mirror()
     rig.speed()
     rig.app.view("added", rig.app.streams["events"], select={"most": tb.max("n")})
-    assert register(rig.app, rig.store, rig.log).building == ("added",)
+    building = register(rig.app, rig.store, rig.log).building
+    assert building == (rig.store.aliases()["added"],)
     with pytest.raises(tb.TarnbeckError, match="building"):
         rig.answered("added", "all")
-    rig.batch("added", full=False)
+    job(Desk(spark, rig.log, rig.store, rig.root, threading.Event()), do="replay", versions=list(building))
     assert rig.answered("added", "all")[1] == [{"most": 3}]
 
 
