@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+Mode = Literal["lambda", "kappa"]
+MODES: tuple[Mode, ...] = ("lambda", "kappa")
 
 
 def json() -> Json:
@@ -56,6 +58,8 @@ def arrival() -> Arrival:
 class App:
     """One application: a name, its streams and its views.
 
+    In the mode "kappa" there is no batch layer: generations are merged from what the speed layer computed.
+
     >>> app = App("shop")
     >>> orders = app.stream("orders", "time timestamp, item string, price decimal(18,2)", time="time")
     >>> sold = app.view("sold", orders, by="item", window=tumbling("1 hour"), select={"orders": AGGREGATES["count"]()})
@@ -63,8 +67,11 @@ class App:
     ['sold']
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, mode: Mode = "lambda") -> None:
         self.name = _named("app", name)
+        if mode not in MODES:
+            raise DeclarationError(f"app '{name}': unknown mode {mode!r}\n  expected one of: {', '.join(MODES)}")
+        self.mode: Mode = mode
         self.streams: dict[str, Stream] = {}
         self.views: dict[str, View] = {}
 
@@ -187,6 +194,7 @@ class App:
         """The whole application as JSON; `App.of` reads it back."""
         return {
             "name": self.name,
+            "mode": self.mode,
             "streams": [of_stream(stream) for stream in self.streams.values()],
             "views": [of_view(view) for view in self.views.values()],
         }
@@ -194,7 +202,7 @@ class App:
     @classmethod
     def of(cls, definition: Definition) -> Self:
         """The application that a definition describes."""
-        app = cls(definition["name"])
+        app = cls(definition["name"], mode=definition.get("mode", "lambda"))
         for stream in definition["streams"]:
             app.stream_of(stream)
         for view in definition["views"]:

@@ -105,10 +105,13 @@ class Span:
         >>> [str(cut) for cut in Cut.of("t", {0: 10}).span_to(Cut.of("t", {0: 20, 1: 4})).steps(5)]
         ['0:13 1:1', '0:16 1:2', '0:20 1:4']
         """
-        count = -(-self.records // most)
+        count, last = -(-self.records // most), self.start
         for step in range(1, count + 1):
             offsets = {p: self.start[p] + (end - self.start[p]) * step // count for p, end in self.end}
-            yield Cut.of(self.end.topic, offsets)
+            cut = Cut.of(self.end.topic, offsets)
+            if cut != last:
+                yield cut
+            last = cut
 
     def __bool__(self) -> bool:
         return self.start != self.end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import asdict
 
@@ -14,6 +15,8 @@ from tarnbeck.replay.layer import Pace
 from tarnbeck.store import rules
 from tarnbeck.store.definitions import view_of
 from tarnbeck.store.protocol import Store
+
+RATE = "max_rate"
 
 
 def deploy(desk: Desk, job: Job, tell: Tell) -> Update:
@@ -54,7 +57,7 @@ def _unfinished(store: Store, view: str) -> int:
 
 
 def _replayed(desk: Desk, version: int, job: Job, tell: Tell) -> Update:
-    began, max_rate = time.monotonic(), _rate(job.get("max_rate"))
+    began, max_rate = time.monotonic(), _rate(desk.store, job)
     found = desk.store.versions().get(version)
     if found is None:
         raise UsageError(f"replay: there is no version {version}\n  see: tarnbeck versions")
@@ -77,7 +80,12 @@ def _replayed(desk: Desk, version: int, job: Job, tell: Tell) -> Update:
     return {**asdict(done), "start": str(done.start), "cut": str(done.cut), "seconds": seconds}
 
 
-def _rate(given: float | None) -> float | None:
+def _rate(store: Store, job: Job) -> float | None:
+    """The rate that is asked for; it holds, too, for whoever goes on after a crash and asks for none."""
+    if RATE not in job:
+        return json.loads(store.meta(RATE) or "null")  # type: ignore[no-any-return]
+    given: float | None = job[RATE]
     if given is not None and not given > 0:
         raise UsageError(f"replay: bad rate {given}\n  expected a number of records per second above 0")
+    store.set_meta(RATE, json.dumps(given))
     return given

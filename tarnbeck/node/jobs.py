@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tarnbeck.batch import audit
 from tarnbeck.batch import layer as batch
-from tarnbeck.errors import UsageError, unknown
+from tarnbeck.errors import NotReady, UsageError, unknown
 from tarnbeck.lake import quarantine
 from tarnbeck.lake import tables as lake
 from tarnbeck.lake.layer import accept_hole
@@ -22,8 +22,11 @@ from tarnbeck.log.pack import key_of
 from tarnbeck.log.produce import Sender, Sent
 from tarnbeck.node import deploy
 from tarnbeck.node.desk import Desk, Job, Tell, Update
+from tarnbeck.node.register import declared
 from tarnbeck.node.verify import verify
+from tarnbeck.replay import layer as replay
 from tarnbeck.schema.packs import ARROW
+from tarnbeck.speed import merge
 from tarnbeck.store import rules
 from tarnbeck.store.definitions import stream_of
 from tarnbeck.store.protocol import Store
@@ -89,30 +92,49 @@ def _views(desk: Desk, job: Job) -> list[str]:
 
 
 def _batch(desk: Desk, job: Job, tell: Tell) -> Any:
-    wanted = _views(desk, job)
-    done = [_build(desk, version, bool(job.get("full")), tell) for version in _versions(desk.store, wanted)]
+    wanted = list(_versions(desk.store, _views(desk, job)))
+    for view in set(job.get("views") or ()) - {version.view for version in wanted}:
+        raise NotReady(f"batch: view '{view}': it is building\n  go on with that: tarnbeck replay {view}")
+    done = [_build(desk, version, bool(job.get("full")), tell) for version in wanted]
     desk.store.collect()
     return {"views": done}
 
 
 def _versions(store: Store, views: list[str]) -> Iterator[VersionState]:
-    """The versions that a batch builds: those that answer, and those that could, for they are fed as well."""
-    aliases, versions = store.aliases(), store.versions().values()
+    """The versions that a batch builds: those that answer or could; into the others a replay is brought."""
+    versions = store.versions().values()
     for view in views:
-        own = [version for version in versions if version.view == view]
-        yield from (each for each in own if each.id == aliases[view] or rules.answerable(each))
+        yield from (each for each in versions if each.view == view and rules.answerable(each))
 
 
 def _build(desk: Desk, version: VersionState, full: bool, tell: Tell) -> Update:
     started = time.monotonic()
     step: Step = lambda text: tell({"view": version.view, "step": text})  # noqa: E731
-    made = batch.run(desk.source, version.id, full=full, step=step, stop=desk.stop)
+    app = declared(desk.store)
+    if app is not None and app.mode == "kappa":
+        made = _merged(desk, version, full, step)
+    else:
+        made = batch.run(desk.source, version.id, full=full, step=step, stop=desk.stop)
     return {
         **asdict(made),
         "version": version.id,
         "cut": str(made.cut),
         "seconds": round(time.monotonic() - started, 2),
     }
+
+
+def _merged(desk: Desk, version: VersionState, full: bool, step: Step) -> batch.Done:
+    """What takes the batch layer's place where there is none."""
+    if full:
+        raise UsageError(
+            "batch: this app has no batch layer (mode='kappa')\n"
+            f"  build the view from history beside the one that answers: tarnbeck replay {version.view}"
+        )
+    if not version.cut.covers(topics.beginning(desk.log, stream_of(desk.store.streams()[version.stream]).topic)):
+        step("catching up from the lake")
+        replay.catch_up(desk.source, version, desk.stop)
+    step("merging")
+    return merge.run(desk.store, version.id)
 
 
 def _audit(desk: Desk, job: Job, tell: Tell) -> Any:

@@ -9,7 +9,7 @@ import os
 import queue
 import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -29,11 +29,13 @@ from tarnbeck.serve.clock import now
 from tarnbeck.serve.http import application
 from tarnbeck.serve.server import Server, serve
 from tarnbeck.spark.supervised import Ended
+from tarnbeck.store import rules
 from tarnbeck.store.sqlite import SQLiteStore
 
 STARTS_WITHIN = 120.0
 STOPS_WITHIN = 15.0
 LONGEST_PAUSE = 30.0
+RESUMES_AFTER = 5.0
 Tell = Callable[[str], None]
 
 
@@ -96,7 +98,8 @@ class Node:
         self.watch = Watch(self.log, self.store)
         self._begin("watch", lambda: self.watch.run(self._stop))
         self._serve()
-        self._begin("schedule", lambda: self._schedule(registered))
+        self._begin("replay", lambda: self._resume(registered.building))
+        self._begin("schedule", self._schedule)
 
     def _begin(self, name: str, target: Callable[[], None]) -> None:
         thread = threading.Thread(target=target, name=f"node-{name}", daemon=True)
@@ -173,10 +176,16 @@ class Node:
             with self._lock:
                 del self._waiting[number]
 
-    def _schedule(self, registered: Registered) -> None:
-        """Builds what can't answer yet, then runs a batch of every view as often as asked."""
-        if registered.building:
-            self._job({"do": "replay", "versions": list(registered.building)})
+    def _resume(self, building: Sequence[int]) -> None:
+        """Replays history into what can't answer yet, at the rate that was last allowed, until all can."""
+        while building and not self._stop.is_set():
+            self._job({"do": "replay", "versions": list(building)})
+            versions = self.store.versions()
+            building = [each for each in building if each in versions and not rules.answerable(versions[each])]
+            self._stop.wait(RESUMES_AFTER if building else 0)
+
+    def _schedule(self) -> None:
+        """Runs a batch of every view as often as asked."""
         every = self.settings.batch_every
         while every is not None and not self._stop.wait(every / 1e6):
             self._job({"do": "batch", "views": []})

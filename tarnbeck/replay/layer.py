@@ -13,9 +13,10 @@ from tarnbeck.errors import NotReady
 from tarnbeck.plan.view import View
 from tarnbeck.store import rules
 from tarnbeck.store.definitions import view_of
-from tarnbeck.store.protocol import Refused, Replay
+from tarnbeck.store.protocol import Contribution, Refused, Replay
+from tarnbeck.store.state import VersionState
 
-STEP = 1_000_000
+STEP = 2_000_000
 """Events of one step: what a crash costs at the most."""
 BURST = 5
 """Seconds of the allowed rate that one step may take at once."""
@@ -109,3 +110,13 @@ def _fill(
 
 def _step(max_rate: float | None) -> int:
     return STEP if max_rate is None else max(1, min(STEP, int(max_rate * BURST)))
+
+
+def catch_up(source: Source, version: VersionState, stop: threading.Event) -> None:
+    """Brings a version that the log no longer reaches forward to where the lake is; the speed layer goes on there."""
+    view, cut = view_of(version, source.store.streams()), version.cut
+    for end in cut.span_to(source.store.lake_cut(version.stream)).steps(STEP):
+        share = Contribution(version.id, cut, end, view.layout, partial(source, view, cut, end))
+        if not source.store.commit(None, [share]).done or stop.is_set():
+            raise NotReady(f"replay: view '{view.name}': version {version.id} moved meanwhile\n  run it again")
+        cut = end

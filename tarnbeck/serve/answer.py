@@ -282,7 +282,7 @@ def _building(versions: Mapping[str, VersionState]) -> str | None:
             return (
                 f"view '{name}': it is building\n"
                 f"  its parts do not yet reach from the beginning ({version.origin}) to its cut ({version.cut})\n"
-                f"  run: tarnbeck batch {name}"
+                f"  wait for its replay, or run: tarnbeck replay {name}"
             )
     return None
 

@@ -103,11 +103,13 @@ class SQLiteBuilding:
         self._con.close()
 
     def abandon(self) -> None:
-        """Give the generation up; nothing remains of it."""
+        """Give the generation up; nothing remains of it, unless another builder finished and published it."""
         self._con.close()
         with self._shop.writer.transaction() as con:
             con.execute("DELETE FROM generations WHERE id = ? AND stage <> ?", (self.id, Stage.LIVE.value))
-        self._shop.files.remove(self.id)
+            kept = con.execute("SELECT 1 FROM generations WHERE id = ?", (self.id,)).fetchone()
+        if kept is None:
+            self._shop.files.remove(self.id)
 
     def _update(self, query: str, values: tuple[int | str, ...]) -> None:
         with self._shop.writer.transaction() as con:
@@ -124,9 +126,12 @@ class SQLiteBuilding:
 class SQLiteReplay(SQLiteBuilding):
     """A generation written step by step: its file also holds the cut that it reaches, saved together with its rows."""
 
-    def __init__(self, shop: Shop, layout: Layout, names: Names, con: sqlite3.Connection, span: Span) -> None:
+    def __init__(
+        self, shop: Shop, layout: Layout, names: Names, con: sqlite3.Connection, span: Span, sealed: bool = False
+    ) -> None:
         super().__init__(shop, layout, names, con, span.end)
         self.done = span.start
+        self._sealed = sealed
 
     def save(self, done: Cut) -> None:
         """Keep what was written so far, together with the cut it reaches."""
@@ -141,6 +146,11 @@ class SQLiteReplay(SQLiteBuilding):
     def pause(self) -> None:
         """Let go of it: whoever resumes it goes on from what was saved."""
         self._con.close()
+
+    def seal(self) -> None:
+        """Complete the generation, unless the builder that left it had done that already."""
+        if not self._sealed:
+            super().seal()
 
     def _closed(self) -> None:
         """Readers open a generation as one plain file that never changes."""
@@ -173,14 +183,19 @@ def begin_replay(shop: Shop, layout: Layout, names: Names, span: Span) -> SQLite
     return SQLiteReplay(shop, layout, names, con, span)
 
 
-def resume(shop: Shop, layout: Layout, names: Names) -> SQLiteReplay | None:
-    """What was saved of a generation; None while its builder lives, or when there is nothing left of it."""
-    con = connect(shop.files.path(names[0]), "?mode=rw")
+def resume(shop: Shop, layout: Layout, names: Names, stage: Stage) -> SQLiteReplay | None:
+    """What was saved of a generation; None while its builder lives, or when there is nothing left of it.
+
+    One that was sealed, and only not published any more, is never written again: its builder might still publish it.
+    """
+    sealed = stage is Stage.SEALED
+    con = connect(shop.files.path(names[0]), "?mode=ro&immutable=1" if sealed else "?mode=rw")
     try:
-        _set(con, _SAVING)
-        con.execute("BEGIN IMMEDIATE")
+        if not sealed:
+            _set(con, _SAVING)
+            con.execute("BEGIN IMMEDIATE")
         done, cut = (Cut.from_json(text) for text in con.execute("SELECT done, cut FROM saved").fetchone())
-        found = SQLiteReplay(shop, layout, names, con, rules.goes_on(done).span_to(cut))
+        found = SQLiteReplay(shop, layout, names, con, rules.goes_on(done).span_to(cut), sealed)
         found.renew()
     except (sqlite3.DatabaseError, LeaseLost):
         con.close()

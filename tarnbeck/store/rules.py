@@ -154,4 +154,4 @@ def goes_on(saved: Cut) -> Cut:
 
 def unfinished(stage: Stage, version: VersionState | None) -> bool:
     """What was saved of a generation is kept while its version can't answer: else a long replay may never end."""
-    return stage is Stage.SAVED and version is not None and not answerable(version)
+    return stage in (Stage.SAVED, Stage.SEALED) and version is not None and not answerable(version)

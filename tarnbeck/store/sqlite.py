@@ -227,12 +227,12 @@ class SQLiteStore:
             found = catalog.load(con).versions.get(version)
             if found is None:
                 return Refused("gone")
-            query = "SELECT id FROM generations WHERE version = ? AND stage = ? ORDER BY id DESC"
-            left = con.execute(query, (version, Stage.SAVED.value)).fetchall()
-        for (generation,) in left:
-            left_over = resume(self._shop, layout, (generation, version))
-            if left_over is not None:
-                return left_over
+            query = "SELECT id, stage FROM generations WHERE version = ? AND stage IN (?, ?) ORDER BY id DESC"
+            left = con.execute(query, (version, Stage.SAVED.value, Stage.SEALED.value)).fetchall()
+        for generation, stage in left:
+            resumed = resume(self._shop, layout, (generation, version), Stage(stage))
+            if resumed is not None:
+                return resumed
         with self._writer.transaction() as con:
             generation = self._entry(con, found, layout)
         return begin_replay(self._shop, layout, (generation, version), found.origin.span_to(cut))

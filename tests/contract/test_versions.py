@@ -114,6 +114,25 @@ def test_a_replay_that_was_left_goes_on_from_what_was_saved(case: Case) -> None:
     assert case.rows() == [("EUR", 0, 0, 6)]
 
 
+def test_a_replay_that_was_sealed_but_not_published_only_needs_publishing(case: Case) -> None:
+    version = _building(case)
+    replay = _replay(case, version)
+    replay.write(table(COUNTS, [("EUR", 0, 0, 6)]))
+    replay.save(cut(6))
+    replay.seal()
+    case.now[0] += FAR
+    case.store.collect()
+    resumed = _replay(case, version)
+    assert (resumed.id, resumed.done, resumed.cut) == (replay.id, cut(6), cut(6))
+    resumed.seal()
+    assert isinstance(case.store.publish(resumed, False), Published)
+    resumed.pause()
+    assert case.store.publish(replay, False) == Refused("removed")
+    replay.abandon()
+    assert isinstance(case.store.switch({"ohlc": version}), Switched)
+    assert case.rows() == [("EUR", 0, 0, 6)]
+
+
 def test_a_replay_whose_builder_lives_is_not_resumed_by_another(case: Case) -> None:
     version = _building(case)
     replay = _replay(case, version)

@@ -44,7 +44,7 @@ def test_the_lake_stops_at_a_hole_and_goes_on_when_it_is_accepted(
     state = rig.store.streams()["events"]
     if died:
         assert rig.store.open_intent(rig.store.take_token(LAKE), "events", state.lake_cut, rig.ends()["events"])
-    _delete_below(broker, stream.topic, 7)
+    delete_below(broker, stream.topic, 7)
     failed: list[BaseException] = []
     stop = threading.Event()
 
@@ -75,7 +75,7 @@ def _accept(desk: Desk) -> Any:
     return list(jobs.run(desk, job))[-1]["result"]
 
 
-def _delete_below(broker: Broker, topic: str, offset: int) -> None:
+def delete_below(broker: Broker, topic: str, offset: int) -> None:
     admin = AdminClient({"bootstrap.servers": broker.settings.bootstrap})
     for done in admin.delete_records([TopicPartition(topic, 0, offset)]).values():
         done.result(timeout=30)

@@ -214,7 +214,7 @@ def test_a_view_whose_chain_is_broken_is_building(tmp_path: Path, app: tb.App, e
     assert fresh.cut == cut_after(events[:10])
     with pytest.raises(NotReady, match="view 'later': it is building"):
         answer(store, Question("later"))
-    with pytest.raises(NotReady, match="tarnbeck batch later"):
+    with pytest.raises(NotReady, match="tarnbeck replay later"):
         answers(store, [Question("later")], same_cut=0.03)
     store.close()
 
