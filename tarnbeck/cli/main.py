@@ -12,6 +12,7 @@ import typer
 from tarnbeck.cli import (
     audit,
     batch,
+    correct,
     demo,
     deploy,
     down,
@@ -51,6 +52,7 @@ COMMANDS = (
     Command("status", status.status, RUNNING, "tarnbeck status"),
     Command("version", version.version, RUNNING, "tarnbeck version"),
     Command("send", send.send, EVENTS, "tarnbeck send prices file.ndjson"),
+    Command("correct", correct.correct, EVENTS, "tarnbeck correct orders 0:17 pieces=2 --reason typo"),
     Command("tail", tail.tail, EVENTS, "tarnbeck tail prices --from earliest --count 10"),
     Command("query", query.query, ASKING, "tarnbeck query ohlc currency=EUR --last 1h --per minute"),
     Command("sql", sql.sql, ASKING, 'tarnbeck sql "select currency, trades from total order by trades desc"'),

@@ -46,7 +46,7 @@ def send(
     with _lines(file) as lines, _progress(stream) as progress:
         way = Sender.pack_line if pack else Sender.send_line
         sent = send_lines(log, declared, lines, format=chosen, way=way, progress=progress)
-    show.say(show.as_json(_as_dict(sent)) if json else _told(sent))
+    show.say(show.as_json(as_dict(sent)) if json else told(sent))
     for failure in sent.failures:
         show.note(f"tarnbeck: {failure}")
     if sent.failed:
@@ -77,12 +77,14 @@ def _progress(stream: str) -> Iterator[Callable[[int], None]]:
         yield lambda count: status.update(f"sending to {stream}: {count:,} lines")
 
 
-def _told(sent: Sent) -> str:
+def told(sent: Sent) -> str:
+    """How many events the log has, and where."""
     places = " ".join(f"{each.partition}:{each.first}-{each.last}" for each in sent.offsets)
     return f"{sent.acknowledged:,} acknowledged" + (f" at {places}" if places else "")
 
 
-def _as_dict(sent: Sent) -> dict[str, object]:
+def as_dict(sent: Sent) -> dict[str, object]:
+    """The same for a program."""
     return {
         "acknowledged": sent.acknowledged,
         "offsets": {str(each.partition): [each.first, each.last] for each in sent.offsets},

@@ -82,7 +82,7 @@ def _header(stream: Stream, names: list[str]) -> list[tuple[str, Callable[[str],
             f"send: the first line names no column of stream '{stream.name}'\n"
             f"  found: {', '.join(names)}\n  the stream has: {', '.join(stream.schema.names)}"
         )
-    return [(json.dumps(name), _cell(stream.schema[name].type if name in stream.schema else None)) for name in names]
+    return [(json.dumps(name), cell(stream.schema[name].type if name in stream.schema else None)) for name in names]
 
 
 def _object(header: list[tuple[str, Callable[[str], str]]], row: list[str]) -> bytes:
@@ -91,7 +91,7 @@ def _object(header: list[tuple[str, Callable[[str], str]]], row: list[str]) -> b
     return ("{" + ",".join(cells) + "}").encode()
 
 
-def _cell(type_: Type | None) -> Callable[[str], str]:
+def cell(type_: Type | None) -> Callable[[str], str]:
     """A cell's text as JSON; one that doesn't fit its type stays a string, and decoding will say what is wrong."""
     if type_ in (INT, LONG, DOUBLE) or isinstance(type_, Decimal):
         return _number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
@@ -166,6 +166,7 @@ class Sender:
         place: str | None = None,
         content_type: str | None = None,
         events: int = 1,
+        headers: Sequence[tuple[str, bytes]] = (),
     ) -> None:
         """Hands one value to the producer and waits while its queue is full; `place` names it if it fails.
 
@@ -179,8 +180,9 @@ class Sender:
             options["timestamp"] = round(timestamp.timestamp() * 1000)
         if partition is not None:
             options["partition"] = partition
-        if content_type is not None:
-            options["headers"] = [(HEADER, content_type.encode())]
+        told = [*headers, *([] if content_type is None else [(HEADER, content_type.encode())])]
+        if told:
+            options["headers"] = told
         while True:
             try:
                 self._producer.produce(
