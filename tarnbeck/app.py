@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from tarnbeck.algebra.aggregate import Aggregate
 from tarnbeck.algebra.custom import Custom, wrapped
+from tarnbeck.cut import Cut
 from tarnbeck.errors import DeclarationError, unknown
 from tarnbeck.plan.declare import (
     Scope,
@@ -24,7 +25,7 @@ from tarnbeck.plan.declare import (
 from tarnbeck.plan.definition import Definition, of_stream, of_view
 from tarnbeck.plan.view import View
 from tarnbeck.schema import ddl, types
-from tarnbeck.schema.stream import Arrival, Derivation, Epoch, EventTime, FromColumn, Json, Stream
+from tarnbeck.schema.stream import Arrival, Derivation, Epoch, EventTime, Former, FromColumn, Json, Stream
 from tarnbeck.schema.types import Schema
 from tarnbeck.window import duration
 from tarnbeck.window.window import AllTime, Session, Window, all_time, rollup, session, sliding, tumbling
@@ -230,8 +231,12 @@ class App:
             late = None if derived["late"] is None else duration.duration(derived["late"])
             select = tuple(derived["select"].items())
             made = replace(made, derived=Derivation(derived["source"], derived["where"], select, late))
-            self.streams[made.name] = made
-        return made
+        former = tuple(
+            Former(ddl.parse(each["schema"], place=f"stream '{made.name}'"), Cut.from_json(each["until"]))
+            for each in definition.get("former", ())
+        )
+        self.streams[made.name] = replace(made, former=former)
+        return self.streams[made.name]
 
     def view_of(self, definition: Definition) -> View:
         select = {

@@ -85,7 +85,10 @@ class _Lake:
         starts: dict[str, dict[int, int]] = {}
         for name, state in self.store.streams().items():
             stream = stream_of(state)
-            lake.create(self.spark, Tables(self.root, stream))
+            tables = Tables(self.root, stream)
+            lake.create(self.spark, tables)
+            if stream.former:
+                lake.grow(self.spark, tables)
             if state.intent is not None:
                 self._write(state, state.intent, redo=True)
             cut = self.store.lake_cut(name)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (the name everybody knows)
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from tarnbeck.cut import Span
@@ -48,6 +49,19 @@ def create(spark: SparkSession, tables: Tables) -> None:
         spark.createDataFrame([], schema).write.format("delta").mode("ignore").save(path)
 
 
+def grow(spark: SparkSession, tables: Tables) -> None:
+    """Brings the events' table to the stream's columns of today; old rows have nulls in new ones."""
+    name = _delta(tables.events)
+    have = {field.name: field.dataType for field in spark.read.format("delta").load(tables.events).schema}
+    for field in tables.events_type:
+        kind = field.dataType.simpleString()
+        if field.name not in have:
+            spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({_quoted(field.name)} {kind})")
+        elif have[field.name].simpleString() != kind:
+            spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+            spark.sql(f"ALTER TABLE {name} ALTER COLUMN {_quoted(field.name)} TYPE {kind}")
+
+
 def read(spark: SparkSession, tables: Tables, span: Span) -> DataFrame:
     """The events of a span; the caller has made sure that the lake's cut covers its end."""
     if not span:
@@ -55,8 +69,8 @@ def read(spark: SparkSession, tables: Tables, span: Span) -> DataFrame:
         return spark.createDataFrame([], tables.events_type)
     version = None if span.start.offsets else _whole(spark, tables.events, span)
     if version is None:
-        return within(spark.read.format("delta").load(tables.events), span)
-    return spark.read.format("delta").option("versionAsOf", version).load(tables.events)
+        return _today(within(spark.read.format("delta").load(tables.events), span), tables)
+    return _today(spark.read.format("delta").option("versionAsOf", version).load(tables.events), tables)
 
 
 def _whole(spark: SparkSession, path: str, span: Span) -> int | None:
@@ -88,6 +102,21 @@ def _inside(span: Span, statistics: str | None) -> bool:
     except KeyError:
         return False
     return all((partition, offset) in span for partition in partitions for offset in offsets)
+
+
+def _today(frame: DataFrame, tables: Tables) -> DataFrame:
+    """The columns of today: a stream that has grown may be read before its table has."""
+    if not tables.stream.former:
+        return frame
+    missing = F.lit(None)
+    return frame.select(
+        [
+            (F.col(_quoted(field.name)) if field.name in frame.columns else missing)
+            .cast(field.dataType)
+            .alias(field.name)
+            for field in tables.events_type
+        ]
+    )
 
 
 def read_quarantine(spark: SparkSession, tables: Tables, span: Span) -> DataFrame:
@@ -126,5 +155,9 @@ def optimize(spark: SparkSession, path: str) -> None:
 
 
 def _delta(path: str) -> str:
-    quoted = path.replace("`", "``")
-    return f"delta.`{quoted}`"
+    return f"delta.{_quoted(path)}"
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("`", "``")
+    return f"`{escaped}`"

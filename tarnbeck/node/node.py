@@ -21,6 +21,7 @@ from tarnbeck.log.broker import Broker
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.node import progress, versions
 from tarnbeck.node.channel import Child, Message
+from tarnbeck.node.grow import grow
 from tarnbeck.node.progress import Watch
 from tarnbeck.node.register import Registered, register
 from tarnbeck.node.settings import PORT, Settings
@@ -86,6 +87,8 @@ class Node:
         self.log: LogSettings = self.settings.log()
         self._tell(f"log at {self.log.bootstrap}")
         self.store = SQLiteStore(self.settings.store, now)
+        for line in grow(self.app, self.store, self.log):
+            self._tell(line)
         registered = register(self.app, self.store, self.log)
         self._tell(f"{len(self.app.streams)} streams, {len(self.app.views)} views registered")
         for line in told(registered):

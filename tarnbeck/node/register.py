@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from tarnbeck.plan.definition import identity, of_stream, of_view
 from tarnbeck.plan.view import View
 from tarnbeck.schema.stream import Stream
 from tarnbeck.store import rules
+from tarnbeck.store.definitions import stream_of
 from tarnbeck.store.protocol import Store
 from tarnbeck.store.state import StreamState, VersionState
 
@@ -67,8 +69,10 @@ def add(view: View, store: Store) -> VersionState:
 
 def version_of(view: View, store: Store) -> VersionState | None:
     """The version with this very definition: the one that answers, else the newest."""
-    live, wanted = store.aliases().get(view.name), identity(view)
-    found = [each for each in store.versions().values() if each.view == view.name and each.hash == wanted]
+    live, hash_, text = store.aliases().get(view.name), identity(view), of_view(view)
+    own = [each for each in store.versions().values() if each.view == view.name]
+    # A stream that has grown changes the hash, but no answer of a view that says the same.
+    found = [each for each in own if each.hash == hash_ or json.loads(each.definition) == text]
     return max(found, key=lambda each: (each.id == live, each.id), default=None)
 
 
@@ -91,6 +95,7 @@ def _stream(stream: Stream, store: Store, log: LogSettings) -> None:
     known = store.streams().get(stream.name)
     if known is not None:
         _refuse_change(stream, known)
+        stream = dataclasses.replace(stream, former=stream_of(known).former)
     topics.ensure(log, stream)
     beginning, end = topics.beginning(log, stream.topic), topics.end(log, stream.topic)
     store.register_stream(stream.name, json.dumps(of_stream(stream)), stream.topic, beginning, end)
@@ -102,7 +107,8 @@ def _refuse_change(stream: Stream, known: StreamState) -> None:
     if changed:
         lines = [f"  {part}: was {before.get(part)}, now {after.get(part)}" for part in changed]
         raise DeclarationError(
-            f"stream '{stream.name}': it holds events already and can't change\n"
+            f"stream '{stream.name}': it holds events already and can't change now\n"
             + "\n".join(lines)
-            + "\n  declare a stream with a new name for the new form"
+            + "\n  new columns and wider types are taken by a start: tarnbeck up APP.py"
+            + "\n  for anything else, declare a stream with a new name"
         )

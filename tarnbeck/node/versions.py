@@ -12,7 +12,7 @@ from tarnbeck.cut import Cut
 from tarnbeck.errors import NotReady, StoreError, UsageError, unknown
 from tarnbeck.node.register import declared
 from tarnbeck.plan.change import changes
-from tarnbeck.plan.definition import identity
+from tarnbeck.plan.definition import Definition, of_view
 from tarnbeck.store import rules
 from tarnbeck.store.protocol import Refused, Store, Switched
 from tarnbeck.store.state import VersionState
@@ -43,7 +43,7 @@ def _listed(office: Office, job: Job) -> Any:
     aliases, versions, switches = store.aliases(), store.versions(), store.switches()
     wanted = [known(aliases, view) for view in job.get("views") or sorted(aliases)]
     app = declared(store)
-    hashes = {name: identity(view) for name, view in app.views.items()} if app is not None else {}
+    wished = {name: of_view(view) for name, view in app.views.items()} if app is not None else {}
     found = []
     for view in wanted:
         own = [version for version in versions.values() if version.view == view]
@@ -51,27 +51,28 @@ def _listed(office: Office, job: Job) -> Any:
         found.append(
             {
                 "view": view,
-                "declared": view in hashes,
-                "versions": [_facts(version, live, hashes.get(view), office.lag) for version in own],
+                "declared": view in wished,
+                "versions": [_facts(version, live, wished.get(view), office.lag) for version in own],
                 "switches": [asdict(switch) for switch in switches if switch.view == view],
             }
         )
     return {"views": found}
 
 
-def _facts(version: VersionState, live: VersionState, wanted: str | None, lag: Lag | None) -> dict[str, Any]:
+def _facts(version: VersionState, live: VersionState, wished: Definition | None, lag: Lag | None) -> dict[str, Any]:
+    definition = json.loads(version.definition)
     behind = None if lag is None else lag(version.stream, version.cut)
     return {
         "version": version.id,
         "state": _state(version, live),
         "live": version.id == live.id,
-        "declared": version.hash == wanted,
+        "declared": definition == wished,
         "cut": str(version.cut),
         "generation_cut": str(version.generation.cut) if version.generation else None,
         "lag_records": None if behind is None else behind[0],
         "lag_seconds": None if behind is None else behind[1],
-        "definition": json.loads(version.definition),
-        "changes": changes(json.loads(live.definition), json.loads(version.definition)),
+        "definition": definition,
+        "changes": changes(json.loads(live.definition), definition),
     }
 
 

@@ -15,7 +15,8 @@ Definition = dict[str, Any]
 
 
 def of_stream(stream: Stream) -> Definition:
-    return {
+    former = [{"schema": str(each.schema), "until": each.until.to_json()} for each in stream.former]
+    return ({"former": former} if former else {}) | {
         "name": stream.name,
         "schema": str(stream.schema),
         "time": _time(stream.time),

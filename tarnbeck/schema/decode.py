@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 from tarnbeck.schema import cells, packs
 from tarnbeck.schema.cast import decode_table
 from tarnbeck.schema.decoded import ENTRIES, RECORDS, REJECTS, Decoded, events_schema, refused
+from tarnbeck.schema.evolve import below, grown
 from tarnbeck.schema.fast import decode_batch, plan
 from tarnbeck.schema.packs import Kind
 from tarnbeck.schema.rows import decode_rows
@@ -38,6 +40,18 @@ def decode(stream: Stream, records: pa.Table) -> Decoded:
     `records` has the columns of RECORDS. The same records give the same result wherever and however they are batched.
     """
     records = records.select(RECORDS.names).cast(RECORDS)
+    parts = []
+    for former in stream.former:
+        old = below(records, former.until)
+        if pc.any(old).as_py():
+            then = replace(stream, schema=former.schema, former=())
+            parts.append(grown(_decoded(then, records.filter(old)), stream))
+            records = records.filter(pc.invert(old))
+    newest = _decoded(stream, records)
+    return _together(stream, iter([*parts, newest])) if parts else newest
+
+
+def _decoded(stream: Stream, records: pa.Table) -> Decoded:
     if records.column("content_type").null_count == records.num_rows:
         return _together(stream, _texts(stream, packs.plain(records)))
     return _together(stream, (_group(stream, group) for group in _groups(records)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tarnbeck.cut import Cut
 from tarnbeck.schema.types import Schema
 
 Unit = Literal["s", "ms", "us", "ns"]
@@ -40,6 +41,14 @@ class Json:
 
 
 @dataclass(frozen=True)
+class Former:
+    """What a stream's columns were for the events below a cut."""
+
+    schema: Schema
+    until: Cut
+
+
+@dataclass(frozen=True)
 class Derivation:
     """How the events of a stream are made of another's: those that pass, with these columns.
 
@@ -65,3 +74,5 @@ class Stream:
     partitions: int
     create: bool
     derived: Derivation | None = None
+    former: tuple[Former, ...] = ()
+    """Forms it had before, the oldest first: an event is read as its stream was when it came."""
