@@ -64,13 +64,13 @@ def run(
     view = view_of(state, store.streams())
     if rules.answerable(state):
         return Done(view.name, version, state.cut, state.cut, 0)
+    step("waiting for the lake")
+    await_lake(source, state.stream, rolled, stop)
     replay = store.replay_generation(version, view.layout, rolled)
     if isinstance(replay, Refused):
         raise NotReady(f"replay: version {version} was dropped meanwhile")
     start = replay.done
     try:
-        step("waiting for the lake")
-        await_lake(source, state.stream, replay.cut, stop)
         step("replaying")
         _fill(source, view, replay, state.origin, max_rate, told, stop)
         replay.seal()
