@@ -28,6 +28,7 @@ FIGURES = (
     "uniques",
     "views",
     "reading",
+    "replay",
     "freshness",
     "get",
     "recompute",

@@ -45,7 +45,7 @@ def _measure(spark: SparkSession, place: Place, folder: Path) -> Figure:
     view, tables = app.views[MINUTES], Tables(str(folder / "lake"), app.streams[STREAM])
     store = SQLiteStore(folder / "store", now)
     register(app, store, place.log)
-    _write_lake(spark, place, store, tables)
+    write_lake(spark, place, store, tables)
     version = store.aliases()[MINUTES]
     source = Source(spark, place.log, store, tables.root)
     span = store.versions()[version].origin.span_to(place.end)
@@ -95,7 +95,7 @@ def _measure(spark: SparkSession, place: Place, folder: Path) -> Figure:
     )
 
 
-def _write_lake(spark: SparkSession, place: Place, store: Store, tables: Tables) -> None:
+def write_lake(spark: SparkSession, place: Place, store: Store, tables: Tables) -> None:
     """The lake as its layer would leave it, and the view's cut where the speed layer would have brought it."""
     lake.create(spark, tables)
     (state,) = store.streams().values()

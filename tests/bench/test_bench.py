@@ -29,11 +29,11 @@ def place(broker: Broker, topic_name: str, tmp_path: Path) -> Place:
     return Place(tmp_path, broker.settings, topic_name, EVENTS, end, repeats=1, seconds=1)
 
 
-def test_figures_of_lake_batch_and_views_can_be_measured(spark: Any, place: Place) -> None:
-    from bench import batch, lake, views
+def test_figures_of_lake_batch_views_and_replay_can_be_measured(spark: Any, place: Place) -> None:
+    from bench import batch, lake, replay, views
     from bench.report import report
 
-    figures = [part.measure(spark, place) for part in (lake, batch, views)]
+    figures = [part.measure(spark, place) for part in (lake, batch, views, replay)]
     assert all(figure.ratio > 0 for figure in figures)
     assert all(f"## {figure.name}\n" in report(figures, EVENTS, 1) for figure in figures)
 
