@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,10 +134,16 @@ class SQLiteReplay(SQLiteBuilding):
         self.done = span.start
         self._sealed = sealed
 
+    def write(self, partial: pa.Table) -> None:
+        """Merge a partial into the generation; the same key and pane may come again."""
+        with self._there():
+            super().write(partial)
+
     def save(self, done: Cut) -> None:
         """Keep what was written so far, together with the cut it reaches."""
-        self._con.execute("UPDATE saved SET done = ?", (done.to_json(),))
-        self._con.execute("COMMIT")
+        with self._there():
+            self._con.execute("UPDATE saved SET done = ?", (done.to_json(),))
+            self._con.execute("COMMIT")
         now = self._shop.clock()
         query = "UPDATE generations SET stage = ?, lease = ? WHERE id = ?"
         self._update(query, (Stage.SAVED.value, now + LEASE_US, self.id))
@@ -154,9 +161,20 @@ class SQLiteReplay(SQLiteBuilding):
 
     def _closed(self) -> None:
         """Readers open a generation as one plain file that never changes."""
-        self._con.execute("COMMIT")
-        self._con.execute("PRAGMA journal_mode = DELETE").fetchall()
+        with self._there():
+            self._con.execute("COMMIT")
+            self._con.execute("PRAGMA journal_mode = DELETE").fetchall()
         self._con.close()
+
+    @contextmanager
+    def _there(self) -> Iterator[None]:
+        """SQLite fails in several ways on a file that the collector has removed."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if self._path.exists():
+                raise
+            raise self._lost() from error
 
 
 def begin(shop: Shop, layout: Layout, names: Names, cut: Cut, base: int | None) -> SQLiteBuilding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -155,12 +156,16 @@ def test_what_was_saved_is_collected_once_nothing_needs_it(case: Case) -> None:
     assert _replay(case, version).id != replay.id
 
 
-def test_a_replay_that_saved_nothing_is_collected_when_its_lease_is_over(case: Case) -> None:
+@pytest.mark.parametrize("then", [lambda replay: replay.save(cut(2)), lambda replay: replay.seal()])
+def test_a_replay_that_saved_nothing_is_collected_when_its_lease_is_over(
+    then: Callable[[Replay], None], case: Case
+) -> None:
     replay = _replay(case, _building(case))
+    replay.write(table(COUNTS, [(f"key{i}", 0, 0, 2) for i in range(1000)]))
     case.now[0] += FAR
     case.store.collect()
     with pytest.raises(LeaseLost):
-        replay.save(cut(2))
+        then(replay)
     replay.pause()
 
 
