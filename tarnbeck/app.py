@@ -63,7 +63,8 @@ class App:
 
     >>> app = App("shop")
     >>> orders = app.stream("orders", "time timestamp, item string, price decimal(18,2)", time="time")
-    >>> sold = app.view("sold", orders, by="item", window=tumbling("1 hour"), select={"orders": AGGREGATES["count"]()})
+    >>> from tarnbeck.algebra.aggregate import Count
+    >>> sold = app.view("sold", orders, by="item", window=tumbling("1 hour"), select={"orders": Count()})
     >>> list(app.views)
     ['sold']
     """

@@ -10,7 +10,7 @@ from tarnbeck.plan.definition import Definition
 def changes(before: Definition, after: Definition) -> list[str]:
     """A line for each part that differs.
 
-    >>> before = {"by": {"item": "item"}, "where": None, "select": {"n": ["count", None]}}
+    >>> before = {"by": {"item": "item"}, "where": None, "select": {"n": ["count"]}}
     >>> after = {"by": {}, "where": "price > 0", "select": {"n": ["sum", "pieces"]}}
     >>> changes(before, after)
     ['by item: was item, now left out', 'where: new, price > 0', 'select n: was count(), now sum(pieces)']
@@ -34,9 +34,8 @@ def _parts(name: str, value: Any) -> dict[str, str]:
 def _text(value: Any) -> str:
     """An aggregate as a call, options by their names, everything else as it is."""
     if isinstance(value, list):
-        name, argument, *options = value
-        given = [*([] if argument is None else [argument]), *(_text(option) for option in options)]
-        return f"{name}({', '.join(given)})"
+        name, *given = value
+        return f"{name}({', '.join(_text(each) for each in given)})"
     if isinstance(value, dict):
         return ", ".join(name if each is True else f"{name} {_plain(each)}" for name, each in value.items())
     return str(value)

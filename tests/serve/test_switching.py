@@ -84,7 +84,7 @@ def factor_of(n: int, total: int, most: int | None) -> int:
 def by_query(client: tb.Client) -> int:
     answer = client.query("sums")
     (row,) = answer.dicts()
-    assert row["n"] == answer.events
+    assert row["n"] == answer.records
     return factor_of(row["n"], int(row["total"]), None)
 
 
