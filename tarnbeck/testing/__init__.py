@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from tarnbeck.schema.packs import Pack
 from tarnbeck.testing.clock import ManualClock
 from tarnbeck.testing.memory import Run, run
 
-__all__ = ["ManualClock", "Run", "run"]
+__all__ = ["ManualClock", "Pack", "Run", "run"]
