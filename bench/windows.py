@@ -63,7 +63,7 @@ def measure(spark: SparkSession, place: Place, asked: Windows) -> Iterator[Figur
             rate(place.events, best[peer]),
             best[peer] / mine,
             target,
-            notes=() if number else SEEN,
+            notes=() if number else (f"best of {place.repeats + WARM} rounds", *SEEN),
             profile=() if number else profile,
         )
 

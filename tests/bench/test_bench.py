@@ -62,6 +62,18 @@ def test_uniques_can_be_measured_on_a_topic_of_their_own(spark: Any, place: Plac
     assert structured(spark, visits, uniques.asked(visits)) > 0
 
 
+def test_packed_records_can_be_measured(spark: Any, place: Place) -> None:
+    from bench import packed
+    from bench.backlog import anatomy, catch_up
+    from bench.declared import MINUTES, declare
+
+    packs = packed.filled(place)
+    assert sum(records for _, records in packs.end) == -(-EVENTS // packed.PACK)
+    app = declare(packs.topic, [MINUTES])
+    assert catch_up(spark, packs, app) > 0
+    assert all(seconds > 0 for _, seconds in anatomy(spark, packs, app))
+
+
 def test_flink_runs_what_is_asked_of_it(place: Place, tmp_path: Path) -> None:
     from bench import sliding, tumbling
     from bench.flink.process import PYTHON, flink
