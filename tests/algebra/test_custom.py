@@ -84,6 +84,7 @@ def test_they_keep_the_laws(mine: tb.Custom) -> None:
     laws.check(mine, "decimal(18,2)", examples=25)
 
 
+@pytest.mark.long
 def test_one_that_depends_on_order_is_caught() -> None:
     with pytest.raises(AssertionError, match="changed the state"):
         laws.check(Newest("value"), "decimal(18,2)")

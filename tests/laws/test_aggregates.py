@@ -121,6 +121,7 @@ def test_every_window_keeps_the_laws(window: Window, aggregate: Aggregate) -> No
     laws.check(aggregate, "decimal(18,2)", window=window, examples=15)
 
 
+@pytest.mark.long
 @dataclass(frozen=True)
 class Forgetful(ExactSum):
     """A planted mistake: its merge forgets one side."""

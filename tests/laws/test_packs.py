@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,6 +90,7 @@ def events_of(stream: Stream) -> st.SearchStrategy[bytes]:
     return whole.filter(lambda text: bool(text) and b"\n" not in text)
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_lines_and_plain_records_in_any_mix_hold_the_same_events(data: st.DataObject) -> None:
@@ -196,6 +198,7 @@ def lone_columns(draw: st.DrawFn) -> tuple[Stream, pa.Table]:
     return stream, pa.table({"a": pa.array(values, given_as)})
 
 
+@pytest.mark.long
 @settings(max_examples=1000, deadline=None)
 @given(lone_columns())
 def test_every_cell_is_the_same_at_once_and_by_way_of_its_json(case: tuple[Stream, pa.Table]) -> None:
@@ -240,6 +243,7 @@ def test_every_value_of_a_declared_type_is_taken_at_once_or_refused_with_a_reaso
         assert found.events.num_rows == 1
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_packs_of_all_kinds_in_any_mix_hold_what_their_events_hold_alone(data: st.DataObject) -> None:

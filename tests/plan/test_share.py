@@ -7,6 +7,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 import tarnbeck as tb
@@ -83,6 +84,7 @@ def places(partial: pa.Table, view: View) -> Partial:
     return {(found.keys[key], level, pane): states for (level, key, pane), states in found.states.items()}
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 @given(st.lists(declared, min_size=2, max_size=8), st.lists(event, max_size=30))
 def test_shared_and_unshared_partials_are_equal(choices: list[tuple[Any, ...]], events: list[tuple[Any, ...]]) -> None:

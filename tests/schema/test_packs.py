@@ -176,6 +176,7 @@ def test_text_that_is_not_utf_8_makes_a_pack_unreadable() -> None:
     assert refused(stream_of("a string"), packs.of_table(pa.table({"a": text})))[0][0] is None
 
 
+@pytest.mark.long
 def test_no_flipped_bit_crashes_or_hangs() -> None:
     columns = {"a": pa.array(range(100)), "s": ["text"] * 100, "l": [[1, 2]] * 100, "t": [RECEIVED] * 100}
     good = packs.of_table(pa.table({**columns, "m": [{"x": 1.5}] * 100})).value
