@@ -223,7 +223,7 @@ def again(name: str, columns: Sequence[str], options: Mapping[str, Any]) -> User
     if cls is None:
         raise UsageError(
             f"aggregate '{name}': the class that it is made by is not loaded here\n"
-            "  ask the node that runs the application, or import the file that declares it first"
+            "  a node loads it when it starts (tarnbeck up APP.py); in a program of yours, import that file first"
         )
     given = dict(options)
     if given.pop("_code") != code(cls):
