@@ -74,16 +74,6 @@ def test_packed_records_can_be_measured(spark: Any, place: Place) -> None:
     assert all(seconds > 0 for _, seconds in anatomy(spark, packs, app))
 
 
-def test_flink_runs_what_is_asked_of_it(place: Place, tmp_path: Path) -> None:
-    from bench import sliding, tumbling
-    from bench.flink.process import PYTHON, flink
-
-    if not PYTHON.exists():
-        pytest.skip("Flink is installed by: make bench")
-    with flink(tmp_path / "flink") as running:
-        for query in (tumbling.TUMBLE, sliding.HOP):
-            assert running.seconds(place.log, place.topic, query) > 0
-
 
 def test_reading_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bench import reading
