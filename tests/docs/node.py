@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from tarnbeck.node.control import control
@@ -95,10 +96,13 @@ def settle(folder: Path) -> None:
     deadline, pause = time.monotonic() + SETTLES_WITHIN, threading.Event()
     with control(folder / ".tarnbeck") as node:
         while True:
-            status = node.status()
-            behind = [each for each in (*status["streams"], *status["views"]) if each["lag_records"]]
+            behind = _behind(node.status())
             # The end of the log is sampled once a second: only a sample that is new can tell of what was just sent.
             pause.wait(1.2 if not behind else 0.2)
-            if not behind and not any(each["lag_records"] for each in node.status()["views"]):
+            if not behind and not _behind(node.status()):
                 return
             assert time.monotonic() < deadline, f"still behind: {behind}"
+
+
+def _behind(status: dict[str, Any]) -> list[dict[str, Any]]:
+    return [each for each in (*status["streams"], *status["views"]) if each["lag_records"]]
