@@ -35,7 +35,7 @@ def test_figures_of_lake_batch_views_and_replay_can_be_measured(spark: Any, plac
 
     figures = [part.measure(spark, place) for part in (lake, batch, views, replay)]
     assert all(figure.ratio > 0 for figure in figures)
-    assert all(f"## {figure.name}\n" in report(figures, EVENTS, 1) for figure in figures)
+    assert all(f"| {figure.name}: " in report(figures, EVENTS, 1) for figure in figures)
 
 
 @pytest.mark.parametrize("name", ["tumbling", "sliding"])
@@ -72,7 +72,6 @@ def test_packed_records_can_be_measured(spark: Any, place: Place) -> None:
     app = declare(packs.topic, [MINUTES])
     assert catch_up(spark, packs, app) > 0
     assert all(seconds > 0 for _, seconds in anatomy(spark, packs, app))
-
 
 
 def test_reading_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

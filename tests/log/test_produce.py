@@ -205,8 +205,11 @@ def test_packs_keep_below_their_limit_and_the_order_of_their_lines(broker: Broke
 
 @pytest.mark.broker
 def test_a_pack_that_fails_tells_of_all_its_events(broker: Broker, topic_name: str) -> None:
-    small = NewTopic(topic_name, 1, 1, config={"max.message.bytes": "2000"})
-    AdminClient(broker.settings.client()).create_topics([small])[topic_name].result()
+    small, client = (
+        NewTopic(topic_name, 1, 1, config={"max.message.bytes": "2000"}),
+        AdminClient(broker.settings.client()),
+    )
+    client.create_topics([small])[topic_name].result()
     noise = random.Random(1)
     with Sender(broker.settings, stream(topic_name)) as sender:
         for number in range(100):
