@@ -13,7 +13,7 @@ from tarnbeck.serve import moment
 from tarnbeck.serve import shape as shapes
 from tarnbeck.serve.answer import MOST, Question
 
-ARGUMENTS = ("per", "by", "every", "fill", "cumulative", "last", "against", "since", "until")
+ARGUMENTS = ("per", "by", "every", "fill", "cumulative", "last", "against", "since", "until", "ask", "bounds")
 _SQL_HAS = {"having": "WHERE", "top": "ORDER BY and LIMIT", "limit": "ORDER BY and LIMIT"}
 
 Fold = Callable[[exp.Expr], int | None]
@@ -40,9 +40,8 @@ def question(view: View, call: exp.Anonymous, fold: Fold) -> Question:
     now = fold(exp.CurrentTimestamp()) or 0
     since, until = moment.resolve(given.get("last"), given.get("since"), given.get("until"), now)
     against = moment.compared(given.get("against"), given.get("last"), until, now)
-    shape = shapes.read(
-        given.get("by"), given.get("every"), fill=given.get("fill", False), cumulative=given.get("cumulative", False)
-    )
+    options = {name: given[name] for name in ("fill", "cumulative", "ask", "bounds") if name in given}
+    shape = shapes.read(given.get("by"), given.get("every"), **options)
     return Question(view.name, chosen, given.get("per"), since, until, MOST, shape, against)
 
 
@@ -113,4 +112,6 @@ _READ: dict[str, Callable[[str, exp.Expr, Fold], Any]] = {
     "against": _text,
     "since": _moment,
     "until": _moment,
+    "ask": _texts,
+    "bounds": _flag,
 }

@@ -12,7 +12,7 @@ import tarnbeck as tb
 from tarnbeck.algebra.aggregate import Aggregate
 from tarnbeck.errors import DeclarationError, UsageError
 from tarnbeck.plan.definition import identity
-from tarnbeck.serve import shape
+from tarnbeck.serve import shape, sql
 from tarnbeck.serve.answer import Question, answer
 from tarnbeck.serve.shape import Shape
 from tarnbeck.store.sqlite import SQLiteStore
@@ -94,8 +94,15 @@ def test_bounds_hold_what_they_bound(sold: SQLiteStore) -> None:
     counts = [each["count"] for each in found["often"]]
     assert all(low <= n <= high for low, n, high in zip(found["often_low"], counts, found["often_high"], strict=True))
     assert "items_low" not in found
-    asked = row(sold, shape.read(None, None, ask={"items": "tea"}, bounds=True))
+    asked = row(sold, shape.read(None, None, ask={"items": "pear"}, bounds=True))
     assert asked["items_low"] <= asked["items"] == asked["items_high"]
+
+
+def test_in_sql_a_view_as_a_function_takes_both(sold: SQLiteStore, events: list[Event]) -> None:
+    found = sql.query(sold, "select items, shops_low, shops_high from all(ask => 'items=pear', bounds => true)").dicts()
+    (one,) = found
+    assert one["items"] == sum(1 for event in events if event["item"] == "pear")
+    assert one["shops_low"] <= len({event["shop"] for event in events} - {None}) <= one["shops_high"]
 
 
 def test_a_sample_of_events_holds_events(sold: SQLiteStore, events: list[Event]) -> None:
