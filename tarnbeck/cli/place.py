@@ -15,6 +15,7 @@ from tarnbeck.errors import LogError, UsageError, unknown
 if TYPE_CHECKING:
     from tarnbeck.log.settings import LogSettings
     from tarnbeck.schema.stream import Stream
+    from tarnbeck.serve.client import Client
     from tarnbeck.store.sqlite import SQLiteStore
 
 Broker = Annotated[
@@ -76,3 +77,19 @@ def log_of(folder: Path, broker: str | None = None, properties: list[str] | None
             "  start the app: tarnbeck up app.py, or name your own Kafka: --broker host:port"
         )
     return LogSettings(node["broker"])
+
+
+def client_of(folder: Path) -> Client:
+    """A client of the application in a folder, with the classes that its views need."""
+    from tarnbeck.node.loading import load_custom
+    from tarnbeck.serve.client import connect
+    from tarnbeck.serve.clock import now
+    from tarnbeck.store.sqlite import SQLiteStore
+
+    client = connect(folder)
+    store = SQLiteStore(folder / "store", now)
+    try:
+        load_custom(store)
+    finally:
+        store.close()
+    return client

@@ -8,6 +8,7 @@ import typer
 
 from tarnbeck.cli import show
 from tarnbeck.cli.options import FOLDER, Csv, Folder, Json, Keys, Last, Per, form_of, pairs
+from tarnbeck.cli.place import client_of
 
 By = Annotated[
     list[str] | None,
@@ -58,11 +59,10 @@ def query(
     The answer holds every event up to the cut that it names, the last second included.
     """
     from tarnbeck.serve import render
-    from tarnbeck.serve.client import connect
 
     form = form_of(json, csv)
     chosen = pairs(keys, "key", "currency=EUR")
-    with connect(folder) as client:
+    with client_of(folder) as client:
         answer = client.query(
             view,
             last=last,

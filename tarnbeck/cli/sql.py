@@ -8,6 +8,7 @@ import typer
 
 from tarnbeck.cli import show
 from tarnbeck.cli.options import FOLDER, Csv, Folder, Json, form_of
+from tarnbeck.cli.place import client_of
 
 
 def sql(
@@ -21,10 +22,9 @@ def sql(
     All views of one query are read at one moment; the cut of each is shown.
     """
     from tarnbeck.serve import render
-    from tarnbeck.serve.client import connect
 
     form = form_of(json, csv)
-    with connect(folder) as client:
+    with client_of(folder) as client:
         answer = client.sql(text)
     if form is not None:
         show.data(render.sql_answer(answer, form))

@@ -11,6 +11,7 @@ import typer
 from tarnbeck.cli import show
 from tarnbeck.cli.options import FOLDER, Folder, Json, Keys, Last, Per, Seconds, pairs
 from tarnbeck.cli.picture import Series, picture
+from tarnbeck.cli.place import client_of
 from tarnbeck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,10 +62,9 @@ def watch(
 
     In a pipe the rows that changed are printed, as lines. With --on close only closed windows are shown.
     """
-    from tarnbeck.serve.client import connect
 
     question = Question(view, pairs(keys, "key", "currency=EUR"), last, per, column, on)
-    with connect(folder) as client, watched(client, question, seconds) as updates:
+    with client_of(folder) as client, watched(client, question, seconds) as updates:
         if json or not show.terminal():
             stream(updates, json)
         else:

@@ -12,6 +12,7 @@ from tarnbeck.errors import NotReady, UsageError
 from tarnbeck.log import broker, topics
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.node import progress, versions
+from tarnbeck.node.loading import load_custom
 from tarnbeck.node.node import hold
 from tarnbeck.node.progress import Watch
 from tarnbeck.node.running import running
@@ -60,6 +61,7 @@ class _Alone:
     def __init__(self, settings: Settings, log: LogSettings) -> None:
         self.settings, self.log = settings, log
         self.store = SQLiteStore(settings.store, now)
+        load_custom(self.store)
 
     def status(self) -> dict[str, Any]:
         watch = Watch(self.log, self.store)

@@ -8,6 +8,12 @@ from pathlib import Path
 
 from tarnbeck.app import App
 from tarnbeck.errors import DeclarationError, UsageError
+from tarnbeck.store.protocol import Store
+
+FILE = "file"
+"""The key of the application's file among the store's small facts."""
+MARK = '"_code"'
+"""What stands in the definition of a view with an aggregate of a user's own."""
 
 
 def load(path: Path) -> App:
@@ -31,6 +37,13 @@ def load(path: Path) -> App:
     if not app.streams:
         raise DeclarationError(f"{path}: app '{app.name}' has no stream\n  declare one with app.stream(…)")
     return app
+
+
+def load_custom(store: Store) -> None:
+    """Loads the file that declares the application, if a view needs a class of it: no catalog holds code."""
+    path = store.meta(FILE)
+    if path is not None and Path(path).is_file() and any(MARK in v.definition for v in store.versions().values()):
+        load(Path(path))
 
 
 def _line(error: BaseException, path: Path) -> int:

@@ -22,6 +22,7 @@ from tarnbeck.log.settings import LogSettings
 from tarnbeck.node import progress, versions
 from tarnbeck.node.channel import Child, Message
 from tarnbeck.node.grow import grow
+from tarnbeck.node.loading import FILE
 from tarnbeck.node.progress import Watch
 from tarnbeck.node.register import Registered, register
 from tarnbeck.node.settings import PORT, Settings
@@ -89,6 +90,8 @@ class Node:
         self.store = SQLiteStore(self.settings.store, now)
         for line in grow(self.app, self.store, self.log):
             self._tell(line)
+        if self.settings.app is not None:
+            self.store.set_meta(FILE, str(self.settings.app))
         registered = register(self.app, self.store, self.log)
         self._tell(f"{len(self.app.streams)} streams, {len(self.app.views)} views registered")
         for line in told(registered):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -13,10 +14,13 @@ import pytest
 
 import tarnbeck as tb
 from tarnbeck.algebra import custom
+from tarnbeck.cli import main
 from tarnbeck.errors import DeclarationError, UsageError
 from tarnbeck.node.loading import load
 from tarnbeck.plan.definition import identity
+from tarnbeck.store.definitions import _view as memo_of_views
 from tarnbeck.testing import laws, run
+from tests.serve.sample import filled
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -97,6 +101,12 @@ def shop(**select: Any) -> tb.App:
     return app
 
 
+PLACE = {"_partition": 0, "_index": 0, "_received": START, "_time": START}
+APP = """
+
+app = tb.App("shop")
+app.stream("orders", "time timestamp, item string", time="time")
+"""
 EVENTS = [
     {"time": START, "item": item, "price": price, "pieces": 2} for item, price in (("a", 3), ("b", None), ("a", 8))
 ]
@@ -146,6 +156,23 @@ def test_the_same_file_loaded_twice_is_the_same_code(tmp_path: Path) -> None:
     first, second = load(file), load(file)
     assert identity(first.views["all"]) == identity(second.views["all"])
     assert run(first, [{"time": START, "n": n} for n in (3, 30)])["all"] == [{"capped": 13}]
+
+
+def test_the_command_line_loads_what_views_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = shop(steps=Reach("price"))
+    events = [{**PLACE, "_offset": n, **event} for n, event in enumerate(EVENTS)]
+    store = filled(tmp_path / "store", app, events)
+    file = tmp_path / "app.py"
+    file.write_text("from __future__ import annotations\nimport tarnbeck as tb\n\n\n" + inspect.getsource(Reach) + APP)
+    store.set_meta("file", str(file))
+    store.close()
+    monkeypatch.delitem(custom.CUSTOM, "reach")
+    memo_of_views.cache_clear()
+    with pytest.raises(SystemExit) as ended:
+        main.main(["query", "all", "--folder", str(tmp_path)])
+    assert (ended.value.code, capsys.readouterr().out.splitlines()) == (0, ["steps", "5.0"])
 
 
 @pytest.mark.parametrize(
