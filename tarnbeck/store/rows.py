@@ -326,7 +326,7 @@ def newest(con: sqlite3.Connection, table: str, part: int) -> int | None:
 
 def newest_of_epoch(con: sqlite3.Connection, table: str, epoch: int) -> int | None:
     """The same of an epoch, which its writer has noted; a store that is older than these notes is searched."""
-    (noted,) = con.execute("SELECT newest FROM epochs WHERE id = ?", (epoch,)).fetchone()
+    (noted,) = con.execute("SELECT newest FROM epochs WHERE id = ?", (epoch,)).fetchone() or (None,)
     return newest(con, table, epoch) if noted is None else int(noted)
 
 
