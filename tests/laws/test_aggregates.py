@@ -87,7 +87,7 @@ def case(aggregate: Aggregate, column_type: str) -> Any:
 
 @pytest.mark.parametrize(("aggregate", "column_type"), [case(*each) for each in CASES])
 def test_every_aggregate_keeps_the_laws(aggregate: Aggregate, column_type: str) -> None:
-    laws.check(aggregate, column_type, examples=20)
+    laws.check(aggregate, column_type, examples=20 if column_type == "decimal(18,2)" else 8)
 
 
 def test_every_aggregate_is_tried() -> None:
