@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -25,7 +26,7 @@ CUSTOM: dict[str, type[Custom]] = {}
 """The classes that this process has loaded, by the names that definitions call them by."""
 
 
-class Custom:
+class Custom(ABC):
     """An aggregate of your own: subclass it, and use it in `select` like any other.
 
     `state` names and types what is kept, as SQL; `returns` is the type of the answer. Attributes with other names are
@@ -55,14 +56,14 @@ class Custom:
                 raise DeclarationError(f"{self.name}: bad {name} {value!r}\n  expected a number, a text, True or False")
             setattr(self, name, value)
 
-    def prepare(self, *values: Any) -> tuple[Any, ...]:
-        raise NotImplementedError
+    @abstractmethod
+    def prepare(self, *values: Any) -> tuple[Any, ...]: ...
 
-    def merge(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
-        raise NotImplementedError
+    @abstractmethod
+    def merge(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]: ...
 
-    def finish(self, state: tuple[Any, ...]) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def finish(self, state: tuple[Any, ...]) -> Any: ...
 
     def equal(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
         """Whether two states of the same events may both be right: doubles may differ in their last digits."""
