@@ -204,7 +204,7 @@ def records_of(values: list[bytes]) -> pa.Table:
     )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(scalars.flatmap(lambda column_type: st.tuples(st.just(column_type), edges(column_type))))
 def test_every_edge_of_a_type_is_the_same_at_once_and_row_by_row(case: tuple[Type, str]) -> None:
     column_type, value = case
@@ -212,7 +212,7 @@ def test_every_edge_of_a_type_is_the_same_at_once_and_row_by_row(case: tuple[Typ
     check_agreement(stream, records_of([encoded(f'{{"a":{value}}}')]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(cases())
 def test_what_is_decoded_at_once_is_what_is_decoded_row_by_row(case: tuple[Stream, pa.Table]) -> None:
     check_agreement(*case)

@@ -91,7 +91,7 @@ def events_of(stream: Stream) -> st.SearchStrategy[bytes]:
 
 
 @pytest.mark.long
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.data())
 def test_lines_and_plain_records_in_any_mix_hold_the_same_events(data: st.DataObject) -> None:
     stream = data.draw(streams())
@@ -199,13 +199,13 @@ def lone_columns(draw: st.DrawFn) -> tuple[Stream, pa.Table]:
 
 
 @pytest.mark.long
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(lone_columns())
 def test_every_cell_is_the_same_at_once_and_by_way_of_its_json(case: tuple[Stream, pa.Table]) -> None:
     check_agreement(*case)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.data())
 def test_what_an_arrow_table_gives_at_once_is_what_its_json_gives_row_by_row(data: st.DataObject) -> None:
     stream = data.draw(streams())
@@ -244,7 +244,7 @@ def test_every_value_of_a_declared_type_is_taken_at_once_or_refused_with_a_reaso
 
 
 @pytest.mark.long
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_packs_of_all_kinds_in_any_mix_hold_what_their_events_hold_alone(data: st.DataObject) -> None:
     """Also: an event that is refused and sent again alone is refused for the same reason."""
@@ -267,7 +267,7 @@ def test_packs_of_all_kinds_in_any_mix_hold_what_their_events_hold_alone(data: s
         assert again == row["reason"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(cases(), st.data())
 def test_batches_of_packs_make_no_difference(case: tuple[Stream, pa.Table], data: st.DataObject) -> None:
     stream, records = case

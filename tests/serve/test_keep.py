@@ -230,7 +230,7 @@ CHUNK = st.lists(
 STEPS = st.lists(st.one_of(CHUNK, st.sampled_from(["batch", "full", "untrimmed", "roll"])), min_size=1, max_size=12)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(STEPS)
 def test_removal_at_any_moment_changes_no_answer(steps: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -16,6 +16,7 @@ from tests.simulator.world import Violation
 HISTORIES = 10_000
 CHUNK = 250
 PROCESSES = 2
+CROWDS = pytest.mark.parametrize("seeds", [range(15), pytest.param(range(15, 75), marks=pytest.mark.long)], ids=str)
 
 
 def _failures(seeds: Iterable[int]) -> tuple[list[tuple[int, str]], Counter[str]]:
@@ -34,18 +35,20 @@ def _explained(seed: int, text: str) -> str:
     return f"seed {seed}: {text}\nshrunk to {shortest}\nwhich gives {violation}"
 
 
-def test_a_few_hundred_histories_violate_nothing() -> None:
-    found, _ = _failures(range(HISTORIES, HISTORIES + 200))
+def test_a_hundred_histories_violate_nothing() -> None:
+    found, _ = _failures(range(HISTORIES, HISTORIES + 100))
     assert not found, _explained(*found[0])
 
 
-def test_crowds_of_batches_violate_nothing() -> None:
-    found = [(seed, violation) for seed in range(60) if (violation := play(crowded(seed))[0])]
+@CROWDS
+def test_crowds_of_batches_violate_nothing(seeds: range) -> None:
+    found = [(seed, violation) for seed in seeds if (violation := play(crowded(seed))[0])]
     assert not found, f"crowded seed {found[0][0]}: {found[0][1]}"
 
 
-def test_crowds_of_replays_violate_nothing() -> None:
-    found = [(seed, violation) for seed in range(60) if (violation := play(replayed(seed))[0])]
+@CROWDS
+def test_crowds_of_replays_violate_nothing(seeds: range) -> None:
+    found = [(seed, violation) for seed in seeds if (violation := play(replayed(seed))[0])]
     assert not found, f"replayed seed {found[0][0]}: {found[0][1]}"
 
 
