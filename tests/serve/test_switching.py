@@ -93,7 +93,7 @@ def by_sql(client: tb.Client) -> int:
     return factor_of(int(row["n"]), int(row["total"]), int(row["most"]))
 
 
-@pytest.mark.parametrize("switches", [6, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("switches", [6, pytest.param(40, marks=pytest.mark.long)])
 def test_no_answer_is_wrong_missing_or_mixed_while_views_are_switched(
     switches: int, feed: Feed, tmp_path: Path
 ) -> None:
