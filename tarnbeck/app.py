@@ -12,6 +12,7 @@ from tarnbeck.algebra.aggregate import Aggregate
 from tarnbeck.algebra.custom import Custom, wrapped
 from tarnbeck.cut import Cut
 from tarnbeck.errors import DeclarationError, unknown
+from tarnbeck.plan import table as tables
 from tarnbeck.plan.declare import (
     Scope,
     aggregate_of,
@@ -151,7 +152,7 @@ class App:
     def view(
         self,
         name: str,
-        source: Stream,
+        source: Stream | View,
         /,
         *,
         by: str | Sequence[str] | Mapping[str, str] = (),
@@ -166,10 +167,12 @@ class App:
         Events are counted however late they come, unless `late` says otherwise, such as "drop after 1 hour", or "to
         late_orders after 1 hour", which makes a stream of those that are left out. Windows are kept for ever, or as
         long as `keep` says: "30 days", or for each level of a rollup {"second": "2 days"}.
+
+        Over a table it aggregates the rows that hold, and follows their changes.
         """
-        place = f"view '{_named('view', name)}'"
-        if name in self.views:
-            raise DeclarationError(f"{place}: declared twice\n  choose another name")
+        place = self._new("view", name)
+        if isinstance(source, View):
+            return self._over(place, name, source, by, where, select, (window, late, keep))
         self._own(place, source)
         scope = Scope(place, f"stream '{source.name}'", {column.name: column.type for column in source.schema})
         condition = None if where is None else scope.expression(where, expected=types.BOOL)
@@ -183,6 +186,53 @@ class App:
         declared = View(name, source, keys, condition, window or all_time(), outputs, states, latest, kept)
         self.views[name] = declared
         return declared
+
+    def table(
+        self,
+        name: str,
+        source: Stream,
+        /,
+        *,
+        key: str | Sequence[str] | Mapping[str, str],
+        select: Sequence[str] | Mapping[str, str] | None = None,
+        where: str | None = None,
+        delete: str | None = None,
+    ) -> View:
+        """Declares a table: of each key the newest row by event time, and what it was at any moment before.
+
+        An event for which `delete` is true removes the row of its key. Without `select`, a row has all columns.
+        """
+        place = self._new("table", name)
+        self._own(place, source)
+        self.views[name] = tables.table(place, name, source, key, select, where, delete)
+        return self.views[name]
+
+    def _over(
+        self,
+        place: str,
+        name: str,
+        source: View,
+        by: str | Sequence[str] | Mapping[str, str],
+        where: str | None,
+        select: Mapping[str, Aggregate | Custom | str],
+        refused: tuple[object, ...],
+    ) -> View:
+        if self.views.get(source.name) is not source:
+            raise DeclarationError(f"{place}: its source is not a table of app '{self.name}'")
+        if any(option is not None for option in refused):
+            raise DeclarationError(
+                f"{place}: it is over a table, whose rows hold until they change: it takes no window, late or keep\n"
+                "  ask for another moment when reading: as_of"
+            )
+        self.views[name] = tables.over(place, name, source, by, where, wrapped(select))
+        return self.views[name]
+
+    def _new(self, what: str, name: str) -> str:
+        """Where an error is, if one is found in this declaration."""
+        place = f"{what} '{_named(what, name)}'"
+        if name in self.views:
+            raise DeclarationError(f"{place}: declared twice\n  choose another name")
+        return place
 
     def _aside(self, place: str, name: str, source: Stream, latest: int | None) -> None:
         """The stream of late events, which several views may share."""
@@ -240,10 +290,8 @@ class App:
         return self.streams[made.name]
 
     def view_of(self, definition: Definition) -> View:
-        select = {
-            name: output if isinstance(output, str) else aggregate_of(*output)
-            for name, output in definition["select"].items()
-        }
+        if "table" in definition:
+            return self._table_of(definition)
         return self.view(
             definition["name"],
             self.streams[definition["stream"]],
@@ -252,8 +300,24 @@ class App:
             window=_window_of(definition["window"]),
             late=definition.get("late"),
             keep=definition.get("keep"),
-            select=select,
+            select=_select(definition),
         )
+
+    def _table_of(self, definition: Definition) -> View:
+        name, source = definition["name"], self.streams[definition["stream"]]
+        made = self.table(name, source, where=definition["where"], **definition["table"])
+        if "over" not in definition:
+            return made
+        shown = definition["over"]
+        self.views[name] = tables.over(f"view '{name}'", name, made, shown["by"], shown["where"], _select(shown))
+        return self.views[name]
+
+
+def _select(definition: Definition) -> dict[str, Aggregate | str]:
+    return {
+        name: output if isinstance(output, str) else aggregate_of(*output)
+        for name, output in definition["select"].items()
+    }
 
 
 def _named(what: str, name: str) -> str:

@@ -6,7 +6,8 @@ import hashlib
 import json
 from typing import Any
 
-from tarnbeck.plan.view import Measure, View
+from tarnbeck.plan.table import ORDER
+from tarnbeck.plan.view import Measure, Table, View
 from tarnbeck.schema.stream import Arrival, Derivation, Epoch, EventTime, FromColumn, Stream
 from tarnbeck.window import duration
 from tarnbeck.window.window import AllTime, Rollup, Session, Sliding, Tumbling, Window
@@ -38,6 +39,8 @@ def _derived(derived: Derivation) -> Definition:
 
 
 def of_view(view: View) -> Definition:
+    if view.table is not None:
+        return _table(view, view.table)
     late = {} if view.late is None else {"late": f"drop after {duration.text(view.late)}"}
     lengths = zip(view.window.levels, view.keep, strict=False)
     kept = {level: duration.text(length) for level, length in lengths if length is not None}
@@ -52,6 +55,26 @@ def of_view(view: View) -> Definition:
             output.name: _measure(output) if isinstance(output, Measure) else output.expression.sql
             for output in view.outputs
         },
+    }
+
+
+def _table(view: View, table: Table) -> Definition:
+    """A table's own definition; what is answered from it is said only where it is not the table itself."""
+    shown, own = table.over, view.keys[: -len(ORDER)]
+    names = [key.name for key in own]
+    itself = {name: ["min", name] for name in (output.name for output in view.outputs)}
+    found = of_view(shown)
+    aggregated = found["select"] != itself or found["by"] != {name: name for name in names} or found["where"]
+    return {
+        "name": view.name,
+        "stream": view.stream.name,
+        "where": None if view.where is None else view.where.sql,
+        "table": {
+            "key": {key.name: key.expression.sql for key in own},
+            "select": {o.name: o.arguments[0].sql for o in view.outputs if isinstance(o, Measure)},
+            "delete": None if table.deleted is None else table.deleted.sql,
+        },
+        **({"over": {name: found[name] for name in ("by", "where", "select")}} if aggregated else {}),
     }
 
 

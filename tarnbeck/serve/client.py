@@ -18,6 +18,7 @@ from tarnbeck.serve.answer import LIMIT, Answer, Question, answers
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
 from tarnbeck.serve.follow import Live, Updates, follow
+from tarnbeck.serve.held import when
 from tarnbeck.serve.moment import compared, resolve
 from tarnbeck.serve.parameters import HEARTBEAT, live
 from tarnbeck.serve.parameters import wait as waiting
@@ -89,6 +90,9 @@ class Client:
         ask: Mapping[str, Any] | Sequence[str] | None = None,
         bounds: bool = False,
         against: str | None = None,
+        as_of: str | datetime | None = None,
+        known: str | datetime | None = None,
+        at_cut: str | None = None,
         **named: Any,
     ) -> Answer:
         """The rows of a view, with the cut they cover: `query("ohlc", currency="EUR", last="1h")`.
@@ -104,9 +108,13 @@ class Client:
         `ask` names the value that an output is asked about, such as the share of a quantile; `bounds` adds columns
         NAME_low and NAME_high to every estimate. `last="1h", against="1d"` compares two ranges, key by key, at one cut:
         each output once for the last hour and once, as `…_against`, for the last day.
+
+        A table, or a view over one, is asked for another moment by `as_of`, a time of its events: what was true then;
+        by `known`, a time at which the log had received them, or `at_cut`, such as "0:5 1:7": what was known then.
         """
-        options = {"last": last, "since": since, "until": until, "per": per, "limit": limit, "wait": wait}
-        options["against"] = against
+        options: dict[str, Any] = {"last": last, "since": since, "until": until, "per": per, "limit": limit}
+        options["wait"] = wait
+        options |= {"against": against, "as_of": as_of, "known": known, "at_cut": at_cut}
         shape = read(by, every, cumulative=cumulative, fill=fill, having=having, top=top, ask=ask, bounds=bounds)
         return self._source.query(view, {**(keys or {}), **named}, options, shape)
 
@@ -183,7 +191,8 @@ class Folder:
         at = now()
         since, until = resolve(options["last"], options["since"], options["until"], at)
         against = compared(options["against"], options["last"], until, at)
-        question = Question(view, keys, options["per"], since, until, options["limit"], shape, against)
+        moment = when(options["as_of"], options["known"], options["at_cut"])
+        question = Question(view, keys, options["per"], since, until, options["limit"], shape, against, moment)
         return answers(self._store, [question], same_cut=waiting(f"view '{view}'", options["wait"]))[0]
 
     def live(

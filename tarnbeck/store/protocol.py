@@ -142,10 +142,13 @@ class Snapshot(Protocol):
         where: Mapping[int, Raw] | None = None,
         start: int | None = None,
         end: int | None = None,
+        last_first: bool = False,
+        below: tuple[Raw, ...] = (),
     ) -> list[Iterator[Row]]:
         """The rows of the generation, then of each epoch, not merged: panes from `start` up to, not with, `end`.
 
-        `key` is all keys or the first of them; `where` compares single keys by their place.
+        `key` is all keys or the first of them; `where` compares single keys by their place. With `last_first` rows come
+        from the last key to the first, as they are asked for, and only those whose next keys are below `below`.
         """
 
     def newest(self, view: str, epoch: int | None) -> int | None:
