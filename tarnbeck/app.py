@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zoneinfo
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self
@@ -16,20 +15,21 @@ from tarnbeck.plan import table as tables
 from tarnbeck.plan.declare import (
     Scope,
     aggregate_of,
-    derivation,
+    event_time,
     hidden_states,
     kept_for,
     keys_of,
     late_after,
     outputs_of,
 )
-from tarnbeck.plan.definition import Definition, of_stream, of_view
+from tarnbeck.plan.definition import Definition, derivation_of, of_stream, of_view, window_of
+from tarnbeck.plan.derive import TIME, Made, changed, derivation, joined
 from tarnbeck.plan.view import View
 from tarnbeck.schema import ddl, types
 from tarnbeck.schema.stream import Arrival, Derivation, Epoch, EventTime, Former, FromColumn, Json, Stream
 from tarnbeck.schema.types import Schema
 from tarnbeck.window import duration
-from tarnbeck.window.window import AllTime, Session, Window, all_time, rollup, session, sliding, tumbling
+from tarnbeck.window.window import Session, Window, all_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,7 +104,7 @@ class App:
             raise DeclarationError(f"{place}: bad number of partitions {partitions}\n  expected 1 to 10000")
         if key is not None and key not in columns:
             raise DeclarationError(unknown(place, "key column", key, columns.names, "it"))
-        moment = _event_time(place, columns, time, zone)
+        moment = event_time(place, columns, time, zone)
         declared = Stream(name, columns, moment, key, topic, format or Json(), partitions, create)
         self.streams[name] = declared
         return declared
@@ -129,21 +129,76 @@ class App:
         """
         place = f"stream '{_named('stream', name)}'"
         self._own(place, source)
-        derived, columns = derivation(place, source, where, select, late)
+        made = derivation(place, source, where, select, late)
+        return self._derived(place, name, source, made, time, key, partitions)
+
+    def join(
+        self,
+        name: str,
+        source: Stream,
+        table: View,
+        /,
+        *,
+        on: str | Mapping[str, str] | None = None,
+        where: str | None = None,
+        select: Sequence[str] | Mapping[str, str] | None = None,
+        wait: str | None = None,
+        time: str | EventTime | None = None,
+        key: str | None = None,
+        partitions: int | None = None,
+    ) -> Stream:
+        """Declares a stream of events, each with the row of a table that was true at the event's time.
+
+        `on` says what is compared with the table's keys, if it is not a column of the same name. The row is a struct
+        with the table's name, null if there is none: `select={"time": "time", "city": "homes.city"}`. A change of the
+        table that the log received after the event counts if it came within `wait`.
+        """
+        place = f"stream '{_named('stream', name)}'"
+        self._own(place, source)
+        self._own_table(place, table)
+        made = joined(place, source, table, on, where, select, wait)
+        return self._derived(place, name, source, made, time, key, partitions)
+
+    def changes(self, name: str, table: View, /, *, partitions: int | None = None) -> Stream:
+        """Declares a stream of a table's changes: time, keys, the row before and after, null where there is none, cut.
+
+        They come in the order in which the log told them; what did not change the row that holds is left out.
+        """
+        place = f"stream '{_named('stream', name)}'"
+        self._own_table(place, table)
+        made = changed(place, table)
+        key = made[1][1].name if len(made[1]) == 5 else None
+        return self._derived(place, name, table.stream, made, TIME, key, partitions)
+
+    def _derived(
+        self,
+        place: str,
+        name: str,
+        source: Stream,
+        made: Made,
+        time: str | EventTime | None,
+        key: str | None,
+        partitions: int | None,
+    ) -> Stream:
+        derived, columns = made
         names = [column.name for column in columns]
         moment = source.time if time is None else time
         kept = not isinstance(moment, (FromColumn, Epoch)) or moment.column in names
         if not kept:
             raise DeclarationError(f"{place}: it has no event time\n  keep the column in select, or say which: time=")
-        made = self.stream(
+        stream = self.stream(
             name,
             str(Schema(columns)),
             time=moment,
             key=source.key if key is None and source.key in names else key,
             partitions=partitions or source.partitions,
         )
-        self.streams[name] = replace(made, derived=derived)
+        self.streams[name] = replace(stream, derived=derived)
         return self.streams[name]
+
+    def _own_table(self, place: str, table: View) -> None:
+        if self.views.get(table.name) is not table:
+            raise DeclarationError(f"{place}: its table is not one of app '{self.name}'")
 
     def _own(self, place: str, source: Stream) -> None:
         if self.streams.get(source.name) is not source:
@@ -280,8 +335,7 @@ class App:
         )
         if derived is not None:
             late = None if derived["late"] is None else duration.duration(derived["late"])
-            select = tuple(derived["select"].items())
-            made = replace(made, derived=Derivation(derived["source"], derived["where"], select, late))
+            made = replace(made, derived=derivation_of(derived, late))
         former = tuple(
             Former(ddl.parse(each["schema"], place=f"stream '{made.name}'"), Cut.from_json(each["until"]))
             for each in definition.get("former", ())
@@ -297,7 +351,7 @@ class App:
             self.streams[definition["stream"]],
             by=definition["by"],
             where=definition["where"],
-            window=_window_of(definition["window"]),
+            window=window_of(definition["window"]),
             late=definition.get("late"),
             keep=definition.get("keep"),
             select=_select(definition),
@@ -326,37 +380,3 @@ def _named(what: str, name: str) -> str:
             f"{what} {name!r}: bad name\n  expected a lower-case letter, then letters, digits or '_' (at most 63)"
         )
     return name
-
-
-def _event_time(place: str, columns: Schema, time: str | EventTime, zone: str | None) -> EventTime:
-    moment = FromColumn(time, zone) if isinstance(time, str) else time
-    if isinstance(moment, Arrival):
-        return moment
-    if moment.column not in columns:
-        raise DeclarationError(unknown(place, "time column", moment.column, columns.names, "it"))
-    found = columns[moment.column].type
-    fits = (types.TIMESTAMP,) if isinstance(moment, FromColumn) else (types.INT, types.LONG, types.DOUBLE)
-    if found not in fits:
-        hint = (
-            "" if isinstance(moment, Epoch) else f"\n  for a number of seconds: time=tb.epoch({moment.column!r}, 's')"
-        )
-        expected = " or ".join(map(str, fits))
-        raise DeclarationError(f"{place}: time column '{moment.column}': expected {expected}, found {found}{hint}")
-    if zone is not None:
-        try:
-            zoneinfo.ZoneInfo(zone)
-        except (zoneinfo.ZoneInfoNotFoundError, ValueError):
-            raise DeclarationError(f"{place}: unknown time zone {zone!r}\n  for example: 'Europe/Vienna'") from None
-    return moment
-
-
-def _window_of(definition: Definition) -> Window:
-    if "tumbling" in definition:
-        return tumbling(definition["tumbling"])
-    if "sliding" in definition:
-        return sliding(definition["sliding"], every=definition["every"])
-    if "session" in definition:
-        return session(definition["session"])
-    if "rollup" in definition:
-        return rollup(*definition["rollup"], zone=definition["zone"])
-    return AllTime()

@@ -8,9 +8,20 @@ from typing import Any
 
 from tarnbeck.plan.table import ORDER
 from tarnbeck.plan.view import Measure, Table, View
-from tarnbeck.schema.stream import Arrival, Derivation, Epoch, EventTime, FromColumn, Stream
+from tarnbeck.schema.stream import Arrival, Changes, Derivation, Epoch, EventTime, FromColumn, Join, Stream
 from tarnbeck.window import duration
-from tarnbeck.window.window import AllTime, Rollup, Session, Sliding, Tumbling, Window
+from tarnbeck.window.window import (
+    AllTime,
+    Rollup,
+    Session,
+    Sliding,
+    Tumbling,
+    Window,
+    rollup,
+    session,
+    sliding,
+    tumbling,
+)
 
 Definition = dict[str, Any]
 
@@ -30,12 +41,36 @@ def of_stream(stream: Stream) -> Definition:
 
 
 def _derived(derived: Derivation) -> Definition:
-    return {
+    join, changes = derived.join, derived.changes
+    lookup: Definition = {}
+    if join is not None:
+        table = {"table": join.table, "definition": json.loads(join.definition)}
+        lookup["join"] = {**table, "on": dict(join.on), "wait": join.wait}
+    if changes is not None:
+        lookup["changes"] = {"table": changes.table, "definition": json.loads(changes.definition)}
+    return lookup | {
         "source": derived.source,
         "where": derived.where,
         "select": dict(derived.select),
         "late": None if derived.late is None else duration.text(derived.late),
     }
+
+
+def derivation_of(found: Definition, late: int | None) -> Derivation:
+    """The way back from what `of_stream` tells of a derivation."""
+    join, changes = found.get("join"), found.get("changes")
+    return Derivation(
+        found["source"],
+        found["where"],
+        tuple(found["select"].items()),
+        late,
+        None if join is None else Join(join["table"], _sorted(join), tuple(join["on"].items()), join["wait"]),
+        None if changes is None else Changes(changes["table"], _sorted(changes)),
+    )
+
+
+def _sorted(lookup: Definition) -> str:
+    return json.dumps(lookup["definition"], sort_keys=True)
 
 
 def of_view(view: View) -> Definition:
@@ -114,3 +149,16 @@ def _window(window: Window) -> Definition:
             return {"session": duration.text(gap)}
         case Rollup(units, zone):
             return {"rollup": list(units), "zone": zone}
+
+
+def window_of(definition: Definition) -> Window:
+    """The way back from a window's definition."""
+    if "tumbling" in definition:
+        return tumbling(definition["tumbling"])
+    if "sliding" in definition:
+        return sliding(definition["sliding"], every=definition["every"])
+    if "session" in definition:
+        return session(definition["session"])
+    if "rollup" in definition:
+        return rollup(*definition["rollup"], zone=definition["zone"])
+    return AllTime()

@@ -13,7 +13,7 @@ from tarnbeck.plan.declare import Scope, keys_of, outputs_of
 from tarnbeck.plan.view import ARRIVAL, Key, Measure, StateCall, Table, View
 from tarnbeck.schema import types
 from tarnbeck.schema.stream import Arrival, Json, Stream
-from tarnbeck.schema.types import Column, Decimal, Physical, Scalar, ScalarType, Schema, Type
+from tarnbeck.schema.types import Column, Decimal, Physical, Scalar, ScalarType, Schema, Struct, Type
 from tarnbeck.window.window import AllTime
 
 ORDER: tuple[tuple[str, ScalarType], ...] = (
@@ -82,6 +82,11 @@ def _read(view: View) -> set[str]:
     """The columns that a view needs."""
     expressions = [key.expression for key in view.keys] + [each for call in view.states for each in call.arguments]
     return {column for each in (*expressions, *filter(None, [view.where])) for column in each.columns}
+
+
+def row_of(view: View) -> Struct:
+    """A row of a table without its keys."""
+    return Struct(tuple(Column(each.name, each.type) for each in view.outputs))
 
 
 def _columns(place: str, source: Stream, own: Sequence[Key], select: Select) -> dict[str, Aggregate | str]:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 
-from tarnbeck.algebra.aggregate import UNIX, reader
+from tarnbeck.algebra.aggregate import UNIX
 from tarnbeck.algebra.state import Raw
 from tarnbeck.arrow import partials as arrow
 from tarnbeck.cut import Cut
 from tarnbeck.errors import UsageError
+from tarnbeck.memory.changes import Change, change_of
 from tarnbeck.memory.partials import partials
 from tarnbeck.plan.table import ORDER
-from tarnbeck.plan.view import Measure, View
+from tarnbeck.plan.view import View
 from tarnbeck.schema.decode import events_schema
 from tarnbeck.serve import merge
 from tarnbeck.serve.memo import Plan
@@ -31,6 +32,7 @@ from tarnbeck.store.rows import from_arrow
 FEW = 100
 """Rows up to which plain Python is faster than handing them to a SQL engine."""
 Moment = str | datetime.datetime
+_PLACE = ("_time", "_partition", "_offset", "_index", "_received")
 _MICROSECOND = datetime.timedelta(microseconds=1)
 _steps = lru_cache(maxsize=256)(arrow.steps)
 
@@ -128,8 +130,9 @@ def newest(view: View, changes: Iterable[Row], when: When, reach: int) -> list[R
 def states(view: View, changes: Iterable[Row]) -> Merged:
     """What is answered, over the rows that these changes made."""
     assert view.table is not None  # noqa: S101 (asked for tables only)
-    shown, rows = view.table.over, _rows(view, changes)
-    return _few(shown, rows) if len(rows) <= FEW else _many(shown, rows)
+    shown, read = view.table.over, change_of(view)
+    held = [change for row in changes if (change := read(row)).values is not None]
+    return _few(shown, held) if len(held) <= FEW else _many(shown, held)
 
 
 def _visible(view: View, when: When) -> Callable[[Row], bool]:
@@ -148,66 +151,30 @@ def _visible(view: View, when: When) -> Callable[[Row], bool]:
     return lambda row: all(test(row) for test in tests)
 
 
-Held = list[tuple[Any, ...]]
-"""Rows: event time, partition, offset, index and arrival of the change, then the columns as users see them."""
-
-
-def _rows(view: View, changes: Iterable[Row]) -> Held:
-    """The rows behind changes, without those that were deleted."""
-    assert view.table is not None  # noqa: S101 (asked for tables only)
-    own, depth = len(view.keys) - len(ORDER), len(view.keys) + 2
-    keys = [reader(key.type) for key in view.keys[:own]]
-    values = [
-        (depth + output.states[0], reader(output.argument_types[0]))
-        for output in view.outputs
-        if isinstance(output, Measure)
-    ]
-    found: Held = []
-    for row in changes:
-        if view.table.deleted is not None and row[depth + 1]:
-            continue
-        place, received = row[own : own + len(ORDER)], row[depth]
-        read = [read(raw) for read, raw in zip(keys, row, strict=False)]
-        found.append((*place, received, *read, *(read(row[at]) for at, read in values)))
-    return found
-
-
-def _few(shown: View, rows: Held) -> Merged:
+def _few(shown: View, changes: Sequence[Change]) -> Merged:
     names = shown.stream.schema.names
     events = [
         {
-            "_time": _moment(row[0]),
-            "_partition": row[1],
-            "_offset": row[2],
-            "_index": row[3],
-            "_received": _moment(row[4]),
-            **dict(zip(names, row[5:], strict=True)),
+            **dict(zip(_PLACE, (_moment(each.order[0]), *each.order[1:], _moment(each.received)), strict=True)),
+            **dict(zip(names, (*each.keys, *(each.values or ())), strict=True)),
         }
-        for row in rows
+        for each in changes
     ]
     return {(*keys, level, pane): states for (keys, level, pane), states in partials(shown, events).items()}
 
 
-def _moment(micros: int) -> datetime.datetime:
-    return UNIX + micros * _MICROSECOND
-
-
-def _many(shown: View, rows: Held) -> Merged:
-    columns = dict(
-        zip(
-            ("_time", "_partition", "_offset", "_index", "_received", *shown.stream.schema.names),
-            zip(*rows, strict=True),
-            strict=True,
-        )
-    )
+def _many(shown: View, changes: Sequence[Change]) -> Merged:
+    rows = ((*each.order, each.received, *each.keys, *(each.values or ())) for each in changes)
+    columns = dict(zip((*_PLACE, *shown.stream.schema.names), zip(*rows, strict=True), strict=True))
     schema = events_schema(shown.stream)
-    events = pa.table(
-        [
-            pa.array(columns[field.name], field.type) if field.name in columns else pa.nulls(len(rows), field.type)
-            for field in schema
-        ],
-        schema=schema,
-    )
-    (partial,) = arrow.partials(_steps(shown), events)
+    cells = [
+        pa.array(columns[field.name], field.type) if field.name in columns else pa.nulls(len(changes), field.type)
+        for field in schema
+    ]
+    (partial,) = arrow.partials(_steps(shown), pa.table(cells, schema=schema))
     parted = from_arrow(partial, shown.layout)
     return {(*parted.keys[key], level, pane): states for (level, key, pane), states in parted.states.items()}
+
+
+def _moment(micros: int) -> datetime.datetime:
+    return UNIX + micros * _MICROSECOND

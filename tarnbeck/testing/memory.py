@@ -14,6 +14,7 @@ from tarnbeck.algebra.state import Raw
 from tarnbeck.app import App
 from tarnbeck.arrow.derive import derived
 from tarnbeck.errors import UsageError, unknown
+from tarnbeck.memory.changes import among, changes_of
 from tarnbeck.memory.partials import Partial, partials, rows
 from tarnbeck.plan.keep import kept, newest_of
 from tarnbeck.plan.view import View
@@ -81,7 +82,10 @@ def run(
         given = by_stream.get(name, ())
         if stream.derived is not None:
             source = app.streams[stream.derived.source]
-            given = [made.value for made in derived(stream, source, decoded_events[source.name])]
+            looked_up = stream.derived.join or stream.derived.changes
+            table = None if looked_up is None else app.views[looked_up.table]
+            lookup = None if table is None else among(changes_of(table, found[table.name]))
+            given = [made.value for made in derived(stream, source, decoded_events[source.name], table, lookup)]
         decoded = decode(stream, _records(stream, given, received))
         decoded_events[name] = decoded.events
         rejects[name] = decoded.rejects.column("reason").to_pylist()

@@ -21,9 +21,10 @@ from tarnbeck.batch.audit import Audit
 from tarnbeck.batch.audit import run as audited
 from tarnbeck.batch.layer import Source
 from tarnbeck.cut import Cut
+from tarnbeck.derive import layer as derive
 from tarnbeck.lake import layer as lake
 from tarnbeck.log import topics
-from tarnbeck.log.follow import follow
+from tarnbeck.log.follow import Record, follow
 from tarnbeck.log.produce import Sender
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.memory.partials import partials, rows
@@ -69,13 +70,32 @@ class Rig:
 
     def speed(self) -> None:
         """Runs the speed layer from wherever the store is to the log's end as of now."""
-        store, ends = self.store, self.ends()
-        with self._running(
-            lambda stop, failed: speed.run(
-                self.spark, self.log, self.store, self.folder, stop, told=lambda _: None, failed=failed, most=500
-            )
-        ):
-            _await(lambda: all(v.cut.covers(ends[v.stream]) for v in store.versions().values()), "speed")
+        ends = self.ends()
+        with self._running(self._speed):
+            _await(lambda: self._covered(ends), "speed")
+
+    def derive(self, expected: dict[str, int]) -> None:
+        """Runs the speed layer and what feeds derived streams, until these hold so many events and views cover all."""
+
+        def feed(stop: threading.Event, failed: Callable[[BaseException], None]) -> None:
+            derive.run(derive.Setting(self.log, self.store, now, stop, lambda _: None, failed))
+
+        with self._running(self._speed), self._running(feed):
+            _await(lambda: all(len(self.records(name)) >= count for name, count in expected.items()), "derive")
+            ends = self.ends()
+            _await(lambda: self._covered(ends), "speed")
+
+    def _speed(self, stop: threading.Event, failed: Callable[[BaseException], None]) -> None:
+        told = lambda _: None  # noqa: E731 (nobody listens)
+        speed.run(self.spark, self.log, self.store, self.folder, stop, told=told, failed=failed, most=500)
+
+    def _covered(self, ends: dict[str, Cut]) -> bool:
+        return all(version.cut.covers(ends[version.stream]) for version in self.store.versions().values())
+
+    def records(self, stream: str) -> list[Record]:
+        """The records of a stream, in the order of the log."""
+        end = topics.end(self.log, self.app.streams[stream].topic)
+        return list(follow(self.log, self.app.streams[stream].topic, Cut(end.topic), until=end))
 
     def mirror(self) -> None:
         """Runs the lake writer to the log's end as of now."""
