@@ -6,18 +6,14 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from tarnbeck.arrow.derive import Made, derived
 from tarnbeck.cut import Cut
 from tarnbeck.derive import lookup
-from tarnbeck.errors import TarnbeckError
-from tarnbeck.log.follow import Record
+from tarnbeck.log.follow import Record, of_records
 from tarnbeck.log.pack import key_of
 from tarnbeck.log.relay import Outgoing, relay
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.schema.decode import decode
-from tarnbeck.schema.decoded import RECORDS
 from tarnbeck.schema.stream import Stream
 from tarnbeck.store.definitions import stream_of
 from tarnbeck.store.protocol import Store
@@ -67,7 +63,8 @@ def _feed(setting: Setting, stream: Stream) -> None:
     while not stop.is_set():
         try:
             relay(setting.log, source.topic, stream.topic, known.origin, make, stop=stop.is_set, told=setting.told)
-        except TarnbeckError as error:
+        except Exception as error:
+            # Whatever went wrong, a thread that ended without a word would leave the stream behind for ever.
             if not stop.is_set():
                 setting.failed(error)
                 stop.wait(PAUSE)
@@ -77,7 +74,7 @@ def _made(setting: Setting, stream: Stream, source: Stream, records: Sequence[Re
     """What is made of one batch of records, with the rows of a table where it takes one."""
     assert stream.derived is not None  # noqa: S101 (asked for derived streams only)
     join, changes, store = stream.derived.join, stream.derived.changes, setting.store
-    events = decode(source, _table(records)).events
+    events = decode(source, of_records(records)).events
     looked_up = join or changes
     if looked_up is None:
         yield from derived(stream, source, events)
@@ -98,17 +95,3 @@ def _before(store: Store, source: Stream, records: Sequence[Record]) -> Cut:
     for record in records:
         first.setdefault(record.partition, record.offset)
     return Cut.of(store.streams()[source.name].origin.topic, first)
-
-
-def _table(records: Sequence[Record]) -> pa.Table:
-    return pa.table(
-        {
-            "partition": [record.partition for record in records],
-            "offset": [record.offset for record in records],
-            "timestamp": [record.timestamp for record in records],
-            "key": [record.key for record in records],
-            "value": [record.value for record in records],
-            "content_type": [record.content_type for record in records],
-        },
-        schema=RECORDS,
-    )

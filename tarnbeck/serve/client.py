@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +30,7 @@ from tarnbeck.store.sqlite import SQLiteStore
 
 if TYPE_CHECKING:
     from tarnbeck.log.produce import Sent
+    from tarnbeck.replay.fold import Folded, Step
     from tarnbeck.schema.stream import Stream
 
 FOLDER = ".tarnbeck"
@@ -45,6 +46,7 @@ class Source(Protocol):
     ) -> Updates: ...
     def views(self) -> list[dict[str, Any]]: ...
     def send(self, stream: str, events: Events) -> Sent: ...
+    def fold(self, stream: str, step: Step, start: Any, by: str | Sequence[str] | None) -> Folded: ...
     def close(self) -> None: ...
 
 
@@ -168,6 +170,22 @@ class Client:
         """
         return self._source.send(stream, events)
 
+    def fold(
+        self,
+        stream: str,
+        step: Callable[[Any, dict[str, Any]], Any],
+        start: Any,
+        /,
+        *,
+        by: str | Sequence[str] | None = None,
+    ) -> Folded:
+        """An application's state out of its events: `step(state, event)` gives the state after each, from `start` on.
+
+        With `by`, one state for each key, as a mapping. Events of one key come in the order of the log; those that it
+        no longer holds come from the lake. The cut says up to where.
+        """
+        return self._source.fold(stream, step, start, by)
+
     def close(self) -> None:
         self._source.close()
 
@@ -219,6 +237,19 @@ class Folder:
         if stream not in known:
             raise UsageError(unknown("send", "stream", stream, known, "the application"))
         return self._sent(stream_of(known[stream]), events)
+
+    def fold(self, stream: str, step: Step, start: Any, by: str | Sequence[str] | None) -> Folded:
+        from tarnbeck.log import broker
+        from tarnbeck.replay import fold as replay
+
+        known = self._store.streams()
+        if stream not in known:
+            raise UsageError(unknown("fold", "stream", stream, known, "the application"))
+        running = broker.find(self._folder)
+        if running is None:
+            raise LogError(f"fold: no log runs in {self._folder}\n  start the application: tarnbeck up APP.py")
+        place = replay.Place(running.settings, str(self._folder / "lake"), self._folder)
+        return replay.fold(place, known[stream], step, start, by)
 
     def _sent(self, stream: Stream, events: Events) -> Sent:
         """Through the node that runs here, which knows its log, else straight to the folder's own broker."""

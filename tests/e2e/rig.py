@@ -13,8 +13,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 import tarnbeck as tb
 from tarnbeck.batch import layer as batch
 from tarnbeck.batch.audit import Audit
@@ -24,12 +22,12 @@ from tarnbeck.cut import Cut
 from tarnbeck.derive import layer as derive
 from tarnbeck.lake import layer as lake
 from tarnbeck.log import topics
-from tarnbeck.log.follow import Record, follow
+from tarnbeck.log.follow import Record, follow, of_records
 from tarnbeck.log.produce import Sender
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.memory.partials import partials, rows
 from tarnbeck.node.register import register
-from tarnbeck.schema.decode import RECORDS, decode
+from tarnbeck.schema.decode import decode
 from tarnbeck.serve.answer import Question, answers
 from tarnbeck.serve.clock import now
 from tarnbeck.speed import layer as speed
@@ -63,6 +61,13 @@ class Rig:
         with Sender(self.log, self.app.streams[stream]) as sender:
             for value in values:
                 sender.send(value)
+            assert sender.flush().failed == 0
+
+    def send_events(self, stream: str, events: list[dict[str, Any]]) -> None:
+        """Sends events into the partitions of their keys."""
+        with Sender(self.log, self.app.streams[stream]) as sender:
+            for event in events:
+                sender.send_event(event)
             assert sender.flush().failed == 0
 
     def ends(self) -> dict[str, Cut]:
@@ -143,17 +148,7 @@ class Rig:
         """The view recounted in plain Python from the raw records of the log up to the cut."""
         plan = self.app.views[view]
         found = list(follow(self.log, plan.stream.topic, Cut(cut.topic), until=cut))
-        columns = zip(
-            *((r.partition, r.offset, r.timestamp, r.key, r.value, r.content_type) for r in found), strict=True
-        )
-        table = (
-            pa.Table.from_arrays(
-                [pa.array(list(c), f.type) for c, f in zip(columns, RECORDS, strict=True)], schema=RECORDS
-            )
-            if found
-            else RECORDS.empty_table()
-        )
-        partial = partials(plan, rows(decode(plan.stream, table).events))
+        partial = partials(plan, rows(decode(plan.stream, of_records(found)).events))
         return rows_of(plan, partial, plan.window.levels.index(level))
 
 

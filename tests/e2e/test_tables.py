@@ -41,16 +41,14 @@ def at(day: int) -> str:
     return (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=day)).isoformat()
 
 
-def moves(rng: random.Random, count: int) -> list[bytes]:
-    found = [
+def moves(rng: random.Random, count: int) -> list[dict[str, Any]]:
+    return [
         {"time": at(rng.randrange(30)), "person": rng.choice(PEOPLE), "city": rng.choice(CITIES)} for _ in range(count)
     ]
-    return [json.dumps(each).encode() for each in found]
 
 
-def calls(rng: random.Random, numbers: range) -> list[bytes]:
-    found = [{"time": at(rng.randrange(31)), "who": rng.choice((*PEOPLE, "nobody")), "minutes": n} for n in numbers]
-    return [json.dumps(each).encode() for each in found]
+def calls(rng: random.Random, numbers: range) -> list[dict[str, Any]]:
+    return [{"time": at(rng.randrange(31)), "who": rng.choice((*PEOPLE, "nobody")), "minutes": n} for n in numbers]
 
 
 def read(records: Iterable[Record]) -> list[tuple[Record, dict[str, Any]]]:
@@ -71,8 +69,8 @@ def test_tables_joins_and_change_logs_equal_a_recount(
     rig = Rig(town(f"town{topic_name.replace('-', '')[-8:]}", mode), broker.settings, spark, tmp_path)
     rig.register()
     for part in range(2):
-        rig.send("moves", moves(rng, 40))
-        rig.send("calls", calls(rng, range(60 * part, 60 * part + 60)))
+        rig.send_events("moves", moves(rng, 40))
+        rig.send_events("calls", calls(rng, range(60 * part, 60 * part + 60)))
         rig.derive({"placed": 60 * (part + 1)})
         if not part and mode == "lambda":
             rig.mirror()
