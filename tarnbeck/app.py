@@ -25,7 +25,7 @@ from tarnbeck.plan.declare import (
 from tarnbeck.plan.definition import Definition, of_stream, of_view
 from tarnbeck.plan.view import View
 from tarnbeck.schema import ddl, types
-from tarnbeck.schema.stream import Arrival, Derivation, Epoch, EventTime, Former, FromColumn, Json, Stream
+from tarnbeck.schema.stream import FILES, Arrival, Derivation, Epoch, EventTime, Former, FromColumn, Json, Stream
 from tarnbeck.schema.types import Schema
 from tarnbeck.window import duration
 from tarnbeck.window.window import AllTime, Session, Window, all_time, rollup, session, sliding, tumbling
@@ -90,8 +90,13 @@ class App:
         format: Json | None = None,  # noqa: A002 (the word users expect)
         partitions: int = 2,
         create: bool = True,
+        history: str | Sequence[str] = (),
     ) -> Stream:
-        """Declares a stream: one Kafka topic of events with these columns."""
+        """Declares a stream: one Kafka topic of events with these columns.
+
+        `history="data/*.parquet"` names files of older events, relative to the file that declares the stream: a start
+        loads them into the lake, and views count them as they count all others.
+        """
         place = f"stream '{_named('stream', name)}'"
         if name in self.streams:
             raise DeclarationError(f"{place}: declared twice\n  choose another name")
@@ -104,7 +109,8 @@ class App:
         if key is not None and key not in columns:
             raise DeclarationError(unknown(place, "key column", key, columns.names, "it"))
         moment = _event_time(place, columns, time, zone)
-        declared = Stream(name, columns, moment, key, topic, format or Json(), partitions, create)
+        files = _files(place, moment, (history,) if isinstance(history, str) else tuple(history))
+        declared = Stream(name, columns, moment, key, topic, format or Json(), partitions, create, history=files)
         self.streams[name] = declared
         return declared
 
@@ -227,6 +233,7 @@ class App:
             topic=definition["topic"],
             partitions=definition["partitions"],
             create=definition["create"],
+            history=definition.get("history", ()),
         )
         if derived is not None:
             late = None if derived["late"] is None else duration.duration(derived["late"])
@@ -284,6 +291,20 @@ def _event_time(place: str, columns: Schema, time: str | EventTime, zone: str | 
         except (zoneinfo.ZoneInfoNotFoundError, ValueError):
             raise DeclarationError(f"{place}: unknown time zone {zone!r}\n  for example: 'Europe/Vienna'") from None
     return moment
+
+
+def _files(place: str, moment: EventTime, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if not name.lower().endswith(tuple(FILES)):
+            raise DeclarationError(
+                f"{place}: history: can't read '{name}'\n  expected names that end in: {', '.join(FILES)}"
+            )
+    if names and isinstance(moment, Arrival):
+        raise DeclarationError(
+            f"{place}: history: rows of a file have no time of arrival\n"
+            "  say which column has their time: time='column'"
+        )
+    return names
 
 
 def _window_of(definition: Definition) -> Window:

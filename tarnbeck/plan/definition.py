@@ -25,6 +25,7 @@ def of_stream(stream: Stream) -> Definition:
         "partitions": stream.partitions,
         "create": stream.create,
         **({} if stream.derived is None else {"derived": _derived(stream.derived)}),
+        **({"history": list(stream.history)} if stream.history else {}),
     }
 
 

@@ -40,6 +40,15 @@ class Json:
     """Each record's value is one JSON object."""
 
 
+FILES: dict[str, Literal["parquet", "csv", "json"]] = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    **{f"{name}{packed}": "json" for name in (".json", ".jsonl", ".ndjson") for packed in ("", ".gz")},
+}
+"""How a file's name ends -> how it is written: files of these kinds can hold a stream's history."""
+
+
 @dataclass(frozen=True)
 class Former:
     """What a stream's columns were for the events below a cut."""
@@ -76,3 +85,5 @@ class Stream:
     derived: Derivation | None = None
     former: tuple[Former, ...] = ()
     """Forms it had before, the oldest first: an event is read as its stream was when it came."""
+    history: tuple[str, ...] = ()
+    """Names of files with older events, `*` allowed, relative to the file that declares the stream."""

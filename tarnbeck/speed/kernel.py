@@ -96,7 +96,7 @@ def _partials(feed: Feed, records: pa.Table) -> Iterator[tuple[int, pa.Table]]:
 
 def _from(events: pa.Table, start: Cut) -> pa.Table:
     """The events at or above the cut; a micro-batch that starts there is taken as it is."""
-    offsets = pc.min(events.column("_offset")).as_py()
+    offsets, start = pc.min(events.column("_offset")).as_py(), start.log
     if all(offset <= offsets for _, offset in start):
         return events
     keep = pa.repeat(pa.scalar(True), events.num_rows)
