@@ -152,7 +152,9 @@ def test_an_event_was_not_received_after_its_file_was_written(tmp_path: Path) ->
 def test_a_file_that_means_something_else_is_refused_before_it_is_loaded(tmp_path: Path) -> None:
     naive = [{"time": dt.datetime(2021, 3, 1, 12), "n": n} for n in range(50)]
     pq.write_table(pa.Table.from_pylist(naive), tmp_path / "a.parquet")
-    with pytest.raises(LakeError, match=r"'a.parquet': none of its first 50 rows fits\n  the first one: time: no time zone"):
+    with pytest.raises(
+        LakeError, match=r"'a.parquet': none of its first 50 rows fits\n  the first one: time: no time zone"
+    ):
         files.survey(stream_of(), found(tmp_path, "a.parquet"), 0)
     assert files.survey(stream_of(zone="Europe/Vienna"), found(tmp_path, "a.parquet"), 0)[0].rows == 50
     (tmp_path / "b.csv").write_text("when,what\n1,2\n")
