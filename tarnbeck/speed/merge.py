@@ -39,10 +39,10 @@ def run(store: Store, version_id: int, history: History) -> Done:
     view = view_of(version, store.streams())
     with store.snapshot([view.name], {view.name: version_id}) as snapshot:
         version = snapshot.versions[view.name]
-        ends = [epoch.end for epoch in version.epochs if epoch.end is not None]
-        base = version.generation
+        base, left = version.generation, rules.open_epoch(version)
         start = version.origin if base is None else base.cut
-        merged = ends[-1] if ends else version.cut
+        # Not the version's cut: it may have moved since the roll, and what came is in the open epoch.
+        merged = start if left is None else left.start
         cut = merged.with_history(store.lake_cut(version.stream).history)
         if not rules.answerable(version) or cut == start:
             return Done(view.name, start, full=False, records=0, rows=0)
@@ -50,13 +50,18 @@ def run(store: Store, version_id: int, history: History) -> Done:
         if isinstance(building, Refused):
             raise NotReady(f"merge: view '{view.name}': not begun ({building.reason})\n  run it again")
         try:
-            rows = _write(building, view, snapshot, len(ends))
-            if cut != merged:
-                building.write(history(view, merged.span_to(cut)))
-            building.seal()
+            rows = _write(building, view, snapshot, len(version.epochs) - 1)
         except BaseException:
             building.abandon()
             raise
+    try:
+        if cut != merged:
+            # It may take long, and a snapshot that is held keeps the store from tidying up.
+            building.write(history(view, merged.span_to(cut)))
+        building.seal()
+    except BaseException:
+        building.abandon()
+        raise
     outcome = store.publish(building, leap=False)
     if isinstance(outcome, Refused):
         building.abandon()

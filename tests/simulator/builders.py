@@ -78,18 +78,17 @@ def merge(world: World, version_id: int) -> Actor:
         return
     with world.store.snapshot([version.view], {version.view: version_id}) as moment:
         version = moment.versions[version.view]
-        ends = [epoch.end for epoch in version.epochs if epoch.end is not None]
-        if not rules.answerable(version):
+        closed, left = [epoch for epoch in version.epochs if not epoch.open], rules.open_epoch(version)
+        if left is None or not rules.answerable(version):
             return
-        end = ends[-1] if ends else version.cut
         parts = moment.parts(version.view)[1 if version.generation else 0 :]
-        events = [(int(row[0] or 0), int(row[1] or 0)) for part in parts[: len(ends)] for row in part]
+        events = [(int(row[0] or 0), int(row[1] or 0)) for part in parts[: len(closed)] for row in part]
     yield
     base = version.generation.id if version.generation else None
-    cut = choices.with_history(end, world.lake_cut())
-    if not ends and cut == end:
+    cut = choices.with_history(left.start, world.lake_cut())
+    if not closed and cut == left.start:
         return
-    events += world.events.read(end, cut)
+    events += world.events.read(left.start, cut)
     yield from Build(world, version, cut, base, events).run(leap=False)
 
 
