@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import csv
 import glob
-import gzip
 import hashlib
-import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tarnbeck.cut import HISTORY, Span
 from tarnbeck.errors import LakeError, UsageError
-from tarnbeck.log import lines
-from tarnbeck.log.lines import Format, Line
+from tarnbeck.lake import texts
+from tarnbeck.lake.texts import Rows
 from tarnbeck.schema import cells
 from tarnbeck.schema.conform import simple
 from tarnbeck.schema.decode import RECORDS, Decoded, decode, decode_rows_of
@@ -30,8 +29,6 @@ from tarnbeck.store.state import HistoryFile
 
 PIECE = 32 << 20
 """Bytes of text that are read as one piece; of Parquet it is a row group."""
-LONGEST = 64 << 20
-"""Bytes of the longest line: a file that has a longer one is not written in lines."""
 ROWS = 65_536
 BATCH = 16 << 20
 """Rows, and bytes of Parquet, that are decoded at once."""
@@ -188,91 +185,41 @@ def _places(piece: Piece, first: int, count: int) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=PLACES)
 
 
-class _Taken:
-    """The lines of a file up to a byte, and what was taken of them so far."""
-
-    def __init__(self, file: IO[bytes], begin: int, end: int | None, path: str) -> None:
-        self._file, self._end, self._path = file, end, path
-        self.at, self.raw = begin, list[bytes]()
-
-    def __iter__(self) -> Iterator[bytes]:
-        while self._end is None or self.at < self._end:
-            line = self._file.readline(LONGEST)
-            if not line:
-                return
-            if len(line) == LONGEST:
-                raise LakeError(
-                    f"history: '{self._path}': a line is longer than {LONGEST >> 20} MiB\n"
-                    "  expected one event on each line"
-                )
-            self.at += len(line)
-            self.raw.append(line)
-            yield line
-
-    def take(self) -> bytes:
-        """What was read since this was asked last."""
-        found, self.raw = b"".join(self.raw), []
-        return found.strip(b"\r\n")
-
-
-def _text(path: str) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.open(path) if path.lower().endswith(".gz") else Path(path).open("rb"))
-
-
-def _header(path: str, file: IO[bytes]) -> list[bytes]:
-    """The lines of a CSV file that name its columns: a name in quotes may hold line breaks."""
-    taken = _Taken(file, 0, None, path)
-    next(csv.reader((line.decode("utf-8", "surrogateescape") for line in taken), strict=True), None)
-    return taken.raw
-
-
-def _lines(stream: Stream, path: str, begin: int, end: int | None) -> Iterator[tuple[_Taken, Line]]:
-    kind: Format = "csv" if _kind(path) == "csv" else "json"
-    with _text(path) as file:
-        header = _header(path, file) if kind == "csv" else []
-        begin = max(begin, sum(map(len, header)))
-        file.seek(begin)
-        taken = _Taken(file, begin, end, path)
-        for line in lines.read(stream, itertools.chain(header, taken), kind):
-            yield taken, line
-
-
 def _parts_of_text(stream: Stream, file: Found, first: int) -> Iterator[Piece]:
     path = str(file.path)
-    packed = path.lower().endswith(".gz")
     begin = rows = end = 0
-    for taken, _ in _lines(stream, path, 0, None):
-        taken.raw.clear()
-        rows, end = rows + 1, taken.at
-        if end - begin >= PIECE and not packed:
+    for block in texts.blocks(stream, path):
+        rows, end = rows + block.count, block.end
+        if end - begin >= PIECE and not texts.packed(path):
             yield Piece(path, file.modified, begin, end, first, rows)
             begin, first, rows = end, first + rows, 0
     if rows:
         yield Piece(path, file.modified, begin, end, first, rows)
 
 
-def _text_events(stream: Stream, piece: Piece, rows: int) -> Iterator[Decoded]:
-    offset = piece.first
-    found = ((line, taken.take()) for taken, line in _lines(stream, piece.path, piece.begin, piece.end))
-    while batch := list(itertools.islice(found, rows)):
-        good = [(offset + row, line.value) for row, (line, _) in enumerate(batch) if line.reason is None]
-        bad = [(offset + row, line, raw) for row, (line, raw) in enumerate(batch) if line.reason is not None]
-        part = decode(stream, _records(piece, good, RECORDS))
-        if bad:
-            entries = _records(piece, [(row, line.value or raw) for row, line, raw in bad], ENTRIES)
-            rejects = pa.concat_tables([part.rejects, refused(entries, [line.reason or "" for _, line, _ in bad])])
-            part = replace(part, rejects=rejects.sort_by("_offset"))
-        yield part
-        offset += len(batch)
+def _text_events(stream: Stream, piece: Piece, most: int) -> Iterator[Decoded]:
+    first = piece.first
+    for block in texts.blocks(stream, piece.path, piece.begin, piece.end):
+        rows = block.rows()
+        for start in range(0, block.count, most):
+            yield _rows_decoded(stream, piece, rows, first, range(start, min(start + most, block.count)))
+        first += block.count
+    if first != piece.first + piece.rows:
+        raise LakeError(
+            f"history: '{piece.path}': expected {piece.rows:,} rows from byte {piece.begin} on, found "
+            f"{first - piece.first:,}\n  it was written to meanwhile: bring it back as it was"
+        )
 
 
-def _records(piece: Piece, values: list[tuple[int, bytes]], schema: pa.Schema) -> pa.Table:
-    known = {
-        "partition": [HISTORY] * len(values),
-        "offset": [offset for offset, _ in values],
-        "timestamp": [piece.modified] * len(values),
-        "index": [0] * len(values),
-        "value": [value for _, value in values],
-    }
-    nothing = [None] * len(values)
-    return pa.Table.from_arrays([pa.array(known.get(f.name, nothing), f.type) for f in schema], schema=schema)
+def _rows_decoded(stream: Stream, piece: Piece, rows: Rows, first: int, chosen: range) -> Decoded:
+    places = _places(piece, first + chosen.start, len(chosen))
+    entries = places.append_column("value", rows.texts.slice(chosen.start, len(chosen)))
+    bad = [row - chosen.start for row in chosen if row in rows.reasons] if rows.reasons else []
+    good = pa.array(np.delete(np.arange(len(chosen)), bad))
+    records = entries.append_column("content_type", pa.nulls(len(chosen), pa.binary())).select(RECORDS.names)
+    part = decode(stream, records.take(good) if bad else records)
+    if not bad:
+        return part
+    reasons = [rows.reasons[row + chosen.start] for row in bad]
+    rejects = pa.concat_tables([part.rejects, refused(entries.select(ENTRIES.names).take(bad), reasons)])
+    return replace(part, rejects=rejects.sort_by("_offset"))

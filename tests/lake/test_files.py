@@ -17,7 +17,7 @@ import pytest
 import tarnbeck as tb
 from tarnbeck.cut import HISTORY, Cut, Span
 from tarnbeck.errors import LakeError
-from tarnbeck.lake import files
+from tarnbeck.lake import files, texts
 from tarnbeck.schema.decoded import Decoded
 from tarnbeck.schema.stream import Former, Stream
 
@@ -94,6 +94,7 @@ def test_every_kind_of_file_gives_the_same_events_however_it_is_cut(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "PIECE", 2_000)
+    monkeypatch.setattr(texts, "BLOCK", 700)
     stream = stream_of()
     WRITERS[name](tmp_path / name, ROWS)
     file, pieces = files.survey(stream, found(tmp_path, "*"), 1_000)
@@ -169,7 +170,8 @@ def test_a_file_that_means_something_else_is_refused_before_it_is_loaded(tmp_pat
 
 
 def test_a_line_that_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LONGEST", 1_000)
+    monkeypatch.setattr(texts, "BLOCK", 100)
+    monkeypatch.setattr(texts, "LONGEST", 1_000)
     (tmp_path / "a.json").write_text("[" + "1," * 1_000)
     with pytest.raises(LakeError, match="a line is longer than"):
         files.survey(stream_of(), found(tmp_path, "a.json"), 0)
