@@ -295,7 +295,7 @@ def _event_time(place: str, columns: Schema, time: str | EventTime, zone: str | 
 
 def _files(place: str, moment: EventTime, names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
-        if not name.lower().endswith(tuple(FILES)):
+        if not name.lower().endswith(FILES):
             raise DeclarationError(
                 f"{place}: history: can't read '{name}'\n  expected names that end in: {', '.join(FILES)}"
             )

@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +23,7 @@ from tarnbeck.schema.conform import simple
 from tarnbeck.schema.decode import RECORDS, Decoded, decode, decode_rows_of
 from tarnbeck.schema.decoded import ENTRIES, PLACES, TIME, refused
 from tarnbeck.schema.evolve import at, grown
-from tarnbeck.schema.stream import FILES, Stream
+from tarnbeck.schema.stream import Stream
 from tarnbeck.store.state import HistoryFile
 
 PIECE = 32 << 20
@@ -122,7 +121,7 @@ def _within(rows: pa.Table, span: Span) -> pa.Table:
 
 
 def _decoded(stream: Stream, piece: Piece, rows: int) -> Iterator[Decoded]:
-    read = _table_events if _kind(piece.path) == "parquet" else _text_events
+    read = _table_events if _is_parquet(piece.path) else _text_events
     for part in read(stream, piece, rows):
         yield replace(part, events=_received(part.events, piece.modified))
 
@@ -137,12 +136,12 @@ def _received(events: pa.Table, modified: int) -> pa.Table:
     return events.set_column(events.schema.get_field_index("_received"), "_received", received)
 
 
-def _kind(path: str) -> Literal["parquet", "csv", "json"]:
-    return next(kind for suffix, kind in FILES.items() if path.lower().endswith(suffix))
+def _is_parquet(path: str) -> bool:
+    return path.lower().endswith(".parquet")
 
 
 def _pieces(stream: Stream, file: Found, first: int) -> Iterator[Piece]:
-    if _kind(file.name) == "parquet":
+    if _is_parquet(file.name):
         return _row_groups(file, first)
     return _parts_of_text(stream, file, first)
 

@@ -27,7 +27,7 @@ from tarnbeck.store.state import HistoryFile, Intent
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-STEP_ROWS = 2_000_000
+STEP_ROWS = 1_000_000
 STEP_PIECES = 8
 """Rows and pieces of one commit at the most: what a crash costs, and how long others wait for their turn."""
 PIECES = "path string, modified bigint, begin bigint, end bigint, first bigint, rows bigint"

@@ -40,13 +40,9 @@ class Json:
     """Each record's value is one JSON object."""
 
 
-FILES: dict[str, Literal["parquet", "csv", "json"]] = {
-    ".parquet": "parquet",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    **{f"{name}{packed}": "json" for name in (".json", ".jsonl", ".ndjson") for packed in ("", ".gz")},
-}
-"""How a file's name ends -> how it is written: files of these kinds can hold a stream's history."""
+TEXTS = (".csv", ".json", ".jsonl", ".ndjson")
+FILES = (".parquet", *(f"{name}{packed}" for name in TEXTS for packed in ("", ".gz")))
+"""How the names of files end that can hold a stream's history."""
 
 
 @dataclass(frozen=True)
