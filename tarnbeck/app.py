@@ -14,16 +14,18 @@ from tarnbeck.errors import DeclarationError, unknown
 from tarnbeck.plan import table as tables
 from tarnbeck.plan.declare import (
     Scope,
-    aggregate_of,
     event_time,
+    files_of,
     hidden_states,
     kept_for,
     keys_of,
     late_after,
     outputs_of,
+    select_of,
 )
 from tarnbeck.plan.definition import Definition, derivation_of, of_stream, of_view, window_of
 from tarnbeck.plan.derive import TIME, Made, changed, derivation, joined
+from tarnbeck.plan.static import Rows, Static, static
 from tarnbeck.plan.view import View
 from tarnbeck.schema import ddl, types
 from tarnbeck.schema.stream import Arrival, Derivation, Epoch, EventTime, Former, FromColumn, Json, Stream
@@ -32,6 +34,8 @@ from tarnbeck.window import duration
 from tarnbeck.window.window import Session, Window, all_time
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -65,6 +69,7 @@ class App:
     >>> app = App("shop")
     >>> orders = app.stream("orders", "time timestamp, item string, price decimal(18,2)", time="time")
     >>> from tarnbeck.algebra.aggregate import Count
+    >>> from tarnbeck.window.window import tumbling
     >>> sold = app.view("sold", orders, by="item", window=tumbling("1 hour"), select={"orders": Count()})
     >>> list(app.views)
     ['sold']
@@ -91,8 +96,13 @@ class App:
         format: Json | None = None,  # noqa: A002 (the word users expect)
         partitions: int = 2,
         create: bool = True,
+        history: str | Sequence[str] = (),
     ) -> Stream:
-        """Declares a stream: one Kafka topic of events with these columns."""
+        """Declares a stream: one Kafka topic of events with these columns.
+
+        `history="data/*.parquet"` names files of older events, relative to the file that declares the stream: a start
+        loads them into the lake, and views count them as they count all others.
+        """
         place = f"stream '{_named('stream', name)}'"
         if name in self.streams:
             raise DeclarationError(f"{place}: declared twice\n  choose another name")
@@ -105,7 +115,8 @@ class App:
         if key is not None and key not in columns:
             raise DeclarationError(unknown(place, "key column", key, columns.names, "it"))
         moment = event_time(place, columns, time, zone)
-        declared = Stream(name, columns, moment, key, topic, format or Json(), partitions, create)
+        files = files_of(place, moment, (history,) if isinstance(history, str) else tuple(history))
+        declared = Stream(name, columns, moment, key, topic, format or Json(), partitions, create, history=files)
         self.streams[name] = declared
         return declared
 
@@ -136,7 +147,7 @@ class App:
         self,
         name: str,
         source: Stream,
-        table: View,
+        table: View | Static,
         /,
         *,
         on: str | Mapping[str, str] | None = None,
@@ -155,9 +166,17 @@ class App:
         """
         place = f"stream '{_named('stream', name)}'"
         self._own(place, source)
-        self._own_table(place, table)
+        if isinstance(table, View):
+            self._own_table(place, table)
         made = joined(place, source, table, on, where, select, wait)
         return self._derived(place, name, source, made, time, key, partitions)
+
+    def static(self, name: str, source: str | Path | Rows, schema: str, /, *, key: str | Sequence[str]) -> Static:
+        """Declares static data to join events with: the rows of a file (CSV, JSON lines, Parquet), or mappings.
+
+        They are part of the declaration: a join keeps the rows that it was declared with.
+        """
+        return static(f"static '{_named('static', name)}'", name, source, schema, key)
 
     def changes(self, name: str, table: View, /, *, partitions: int | None = None) -> Stream:
         """Declares a stream of a table's changes: time, keys, the row before and after, null where there is none, cut.
@@ -332,6 +351,7 @@ class App:
             topic=definition["topic"],
             partitions=definition["partitions"],
             create=definition["create"],
+            history=definition.get("history", ()),
         )
         if derived is not None:
             late = None if derived["late"] is None else duration.duration(derived["late"])
@@ -354,7 +374,7 @@ class App:
             window=window_of(definition["window"]),
             late=definition.get("late"),
             keep=definition.get("keep"),
-            select=_select(definition),
+            select=select_of(definition),
         )
 
     def _table_of(self, definition: Definition) -> View:
@@ -363,15 +383,8 @@ class App:
         if "over" not in definition:
             return made
         shown = definition["over"]
-        self.views[name] = tables.over(f"view '{name}'", name, made, shown["by"], shown["where"], _select(shown))
+        self.views[name] = tables.over(f"view '{name}'", name, made, shown["by"], shown["where"], select_of(shown))
         return self.views[name]
-
-
-def _select(definition: Definition) -> dict[str, Aggregate | str]:
-    return {
-        name: output if isinstance(output, str) else aggregate_of(*output)
-        for name, output in definition["select"].items()
-    }
 
 
 def _named(what: str, name: str) -> str:

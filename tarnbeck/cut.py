@@ -7,6 +7,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
+HISTORY = -1
+"""The partition of the events that came from files and never were in the log; no topic has one of this number."""
+
+
+def partition_name(partition: int) -> str:
+    """How a partition is written: its number, or `history`."""
+    return "history" if partition == HISTORY else str(partition)
+
+
+def partition_named(text: str) -> int:
+    """The partition that a text names."""
+    return HISTORY if text == "history" else int(text)
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -16,6 +29,8 @@ class Cut:
     True
     >>> Cut.of("t", {0: 5}).covers(Cut.of("t", {0: 4})), Cut.of("t", {0: 5}).covers(Cut.of("t", {1: 1}))
     (True, False)
+    >>> print(Cut.of("t", {0: 5}).with_history(1200))
+    history:1200 0:5
     """
 
     topic: str
@@ -25,7 +40,7 @@ class Cut:
     @classmethod
     def of(cls, topic: str, offsets: Mapping[int, int]) -> Self:
         """A cut in its one canonical form: sorted, zeros left out."""
-        if any(partition < 0 or offset < 0 for partition, offset in offsets.items()):
+        if any(partition < HISTORY or offset < 0 for partition, offset in offsets.items()):
             raise ValueError(f"a cut has no negative partitions or offsets: {dict(offsets)}")
         return cls(topic, tuple(sorted((p, o) for p, o in offsets.items() if o)))
 
@@ -34,6 +49,20 @@ class Cut:
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return iter(self.offsets)
+
+    @property
+    def history(self) -> int:
+        """How many rows of the stream's files are below this cut."""
+        return self[HISTORY]
+
+    @property
+    def log(self) -> Cut:
+        """What is below this cut in the log alone."""
+        return self.with_history(0)
+
+    def with_history(self, rows: int) -> Cut:
+        """The same cut of the log, with so many rows of the stream's files."""
+        return Cut.of(self.topic, {**dict(self.offsets), HISTORY: rows})
 
     def _same_topic(self, other: Cut) -> None:
         if self.topic != other.topic:
@@ -65,15 +94,15 @@ class Cut:
 
     def to_json(self) -> str:
         """One line of JSON; `from_json` reads it back."""
-        return json.dumps({"topic": self.topic, "offsets": {str(p): o for p, o in self.offsets}})
+        return json.dumps({"topic": self.topic, "offsets": {partition_name(p): o for p, o in self.offsets}})
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         found = json.loads(text)
-        return cls.of(found["topic"], {int(p): int(o) for p, o in found["offsets"].items()})
+        return cls.of(found["topic"], {partition_named(p): int(o) for p, o in found["offsets"].items()})
 
     def __str__(self) -> str:
-        return " ".join(f"{p}:{o}" for p, o in self.offsets) or "0"
+        return " ".join(f"{partition_name(p)}:{o}" for p, o in self.offsets) or "0"
 
 
 @dataclass(frozen=True)

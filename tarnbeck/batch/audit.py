@@ -87,10 +87,10 @@ def served(snapshot: Snapshot, view: View) -> Rows:
 
 
 def recount(source: Source, view: View, version: VersionState) -> Rows:
-    """The view from scratch: from the log as far back as it reaches, below that from the lake."""
+    """The view from scratch: from the log as far back as it reaches; what is below, or was in files, from the lake."""
     stream, origin, cut = view.stream, version.origin, version.cut
     tables = Tables(source.root, stream)
-    low = origin.advance(topics.beginning(source.log, stream.topic)).meet(cut)
+    low = origin.advance(topics.beginning(source.log, stream.topic)).meet(cut).with_history(cut.history)
     records = kafka.at_rest(source.spark, source.log, stream.topic, low.span_to(cut), range(stream.partitions))
     events = kafka.decoded(records, stream, tables.events_type)
     if low != origin:

@@ -83,14 +83,17 @@ def run(source: Source, version: int, *, full: bool, step: Step, stop: threading
 def _target(source: Source, stream: StreamState, rolled: Cut, leap: bool) -> Cut | None:
     """Where the generation ends: at the rolled cut, or, for a view left far behind, at the lake's, to leap there.
 
-    A view that the log no longer reaches can only go on by a leap.
+    A view that the log no longer reaches can only go on by a leap. What the lake has of the stream's history, the
+    generation has too.
     """
+    lake = stream.lake_cut
+    rolled = rolled.with_history(lake.history)
     if not leap:
         return rolled
-    if not stream.lake_cut.covers(rolled) or rolled.span_to(stream.lake_cut).records == 0:
+    if not lake.covers(rolled) or rolled == lake:
         return None
     lost = not rolled.covers(topics.beginning(source.log, stream_of(stream).topic))
-    return stream.lake_cut if lost or rolled.span_to(stream.lake_cut).records > FAR else None
+    return lake if lost or rolled.span_to(lake).records > FAR else None
 
 
 def await_lake(source: Source, stream: str, cut: Cut, stop: threading.Event) -> None:

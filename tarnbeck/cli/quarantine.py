@@ -10,6 +10,7 @@ import typer
 
 from tarnbeck.cli import jobs, show
 from tarnbeck.cli.options import FOLDER, Folder, Json
+from tarnbeck.cut import partition_name, partition_named
 from tarnbeck.errors import UsageError
 
 Stream = Annotated[str, typer.Argument(metavar="STREAM", help="The stream.")]
@@ -79,15 +80,15 @@ def retried(
 def place_of(text: str) -> list[int]:
     """Reads a place in the log.
 
-    >>> place_of("0:617"), place_of("0:617:3")
-    ([0, 617], [0, 617, 3])
+    >>> place_of("0:617"), place_of("0:617:3"), place_of("history:617")
+    ([0, 617], [0, 617, 3], [-1, 617])
     """
-    if not re.fullmatch(r"\d{1,9}:\d{1,18}(:\d{1,9})?", text, re.ASCII):
+    if not re.fullmatch(r"(\d{1,9}|history):\d{1,18}(:\d{1,9})?", text, re.ASCII):
         raise UsageError(f"bad place '{text}'\n  expected partition:offset[:index], such as 0:617 or 0:617:3")
-    return [int(number) for number in text.split(":")]
+    return [partition_named(number) for number in text.split(":")]
 
 
 def _cell(event: dict[str, Any], name: str) -> Any:
     if name == "place":
-        return f"{event['partition']}:{event['offset']}"
+        return f"{partition_name(event['partition'])}:{event['offset']}"
     return datetime.fromisoformat(event[name]) if name == "received" else event[name]

@@ -13,6 +13,7 @@ from tarnbeck.log.follow import Record, of_records
 from tarnbeck.log.pack import key_of
 from tarnbeck.log.relay import Outgoing, relay
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.memory.changes import always
 from tarnbeck.schema.decode import decode
 from tarnbeck.schema.stream import Stream
 from tarnbeck.store.definitions import stream_of
@@ -78,6 +79,9 @@ def _made(setting: Setting, stream: Stream, source: Stream, records: Sequence[Re
     looked_up = join or changes
     if looked_up is None:
         yield from derived(stream, source, events)
+        return
+    if join is not None and join.static:
+        yield from derived(stream, source, events, *always(join.definition))
         return
     table = lookup.table_of(store, looked_up)
     if join is not None:

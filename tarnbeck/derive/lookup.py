@@ -53,7 +53,8 @@ def await_arrivals(
     until = (newest - UNIX) // _MICROSECOND + wait + GRACE
     while (left := until - clock()) > 0:
         _pause(stop, left / 1_000_000)
-    await_table(store, table, topics.end(log, table.stream.topic), stop)
+    loaded = store.lake_cut(table.stream.name).history
+    await_table(store, table, topics.end(log, table.stream.topic).with_history(loaded), stop)
 
 
 def await_table(store: Store, table: View, cut: Cut, stop: threading.Event) -> None:

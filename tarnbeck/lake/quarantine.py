@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.functions import expr
 
+from tarnbeck.cut import partition_name
 from tarnbeck.errors import UsageError
 from tarnbeck.lake import tables as lake
 from tarnbeck.lake.tables import Tables
@@ -64,7 +65,7 @@ def one(spark: SparkSession, tables: Tables, state: StreamState, place: Place) -
 
 def _told(place: Place) -> str:
     partition, offset, index = place
-    return f"partition {partition}, offset {offset}" + ("" if index is None else f", index {index}")
+    return f"partition {partition_name(partition)}, offset {offset}" + ("" if index is None else f", index {index}")
 
 
 def select(spark: SparkSession, tables: Tables, state: StreamState, places: Collection[Place] | None) -> list[Rejected]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -11,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 (the name everybody knows)
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from tarnbeck.cut import Span
+from tarnbeck.lake.turn import turn
 from tarnbeck.schema.decode import REJECTS, events_schema
 from tarnbeck.schema.stream import Stream
 
@@ -27,12 +29,16 @@ class Tables:
     stream: Stream
 
     @property
+    def folder(self) -> str:
+        return f"{self.root}/{self.stream.name}"
+
+    @property
     def events(self) -> str:
-        return f"{self.root}/{self.stream.name}/events"
+        return f"{self.folder}/events"
 
     @property
     def quarantine(self) -> str:
-        return f"{self.root}/{self.stream.name}/quarantine"
+        return f"{self.folder}/quarantine"
 
     @property
     def events_type(self) -> StructType:
@@ -46,11 +52,18 @@ class Tables:
 def create(spark: SparkSession, tables: Tables) -> None:
     """Makes the tables where they don't exist yet, so that readers need no special case."""
     for path, schema in ((tables.events, tables.events_type), (tables.quarantine, tables.quarantine_type)):
-        spark.createDataFrame([], schema).write.format("delta").mode("ignore").save(path)
+        if not (Path(path) / "_delta_log").exists():
+            with turn(tables.folder):
+                spark.createDataFrame([], schema).write.format("delta").mode("ignore").save(path)
 
 
 def grow(spark: SparkSession, tables: Tables) -> None:
     """Brings the events' table to the stream's columns of today; old rows have nulls in new ones."""
+    with turn(tables.folder):
+        _grow(spark, tables)
+
+
+def _grow(spark: SparkSession, tables: Tables) -> None:
     name = _delta(tables.events)
     have = {field.name: field.dataType for field in spark.read.format("delta").load(tables.events).schema}
     for field in tables.events_type:

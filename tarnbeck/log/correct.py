@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from tarnbeck.cut import Cut
+from tarnbeck.cut import HISTORY, Cut
 from tarnbeck.errors import UsageError, unknown
 from tarnbeck.log import topics
 from tarnbeck.log.follow import follow
@@ -121,6 +121,11 @@ def _object(event: Mapping[str, object]) -> bytes:
 def _found(settings: LogSettings, stream: Stream, place: Place) -> bytes:
     """The event at a place as JSON."""
     partition, offset, index = place
+    if partition == HISTORY:
+        raise UsageError(
+            f"correct: stream '{stream.name}': what came from files is in the lake, not in the log\n"
+            f"  append what makes up for it: tarnbeck send {stream.name} FILE"
+        )
     end = topics.end(settings, stream.topic)
     if end[partition] > offset:
         start, until = (Cut.of(end.topic, {partition: at}) for at in (offset, offset + 1))

@@ -50,7 +50,7 @@ def _csv(stream: Stream, lines: Iterable[bytes]) -> Iterator[Line]:
     """Rows under a header row, which may hold any of the stream's columns and others."""
     # A byte that is not UTF-8 must refuse its own row only, so it is let through here and looked for there.
     reader = csv.reader((line.decode("utf-8", "surrogateescape") for line in lines), strict=True)
-    header = _header(stream, next(reader, []))
+    header = columns_of(stream, next(reader, []))
     while True:
         try:
             row = next(reader)
@@ -70,7 +70,7 @@ def _csv(stream: Stream, lines: Iterable[bytes]) -> Iterator[Line]:
             yield Line(place, _object(header, row))
 
 
-def _header(stream: Stream, names: list[str]) -> list[tuple[str, Callable[[str], str]]]:
+def columns_of(stream: Stream, names: list[str]) -> list[tuple[str, Callable[[str], str]]]:
     """Each column's name in JSON, and what makes its cells JSON."""
     names = [name.removeprefix("\ufeff").strip() for name in names]
     if not names:

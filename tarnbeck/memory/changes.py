@@ -5,15 +5,18 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 
 from tarnbeck.algebra.aggregate import UNIX, raw, reader
 from tarnbeck.algebra.state import Raw
+from tarnbeck.cut import HISTORY
 from tarnbeck.expression import check
 from tarnbeck.memory.partials import Partial, partials, rows
 from tarnbeck.plan.derive import AFTER, BEFORE, CUT, TIME
+from tarnbeck.plan.static import read
 from tarnbeck.plan.table import ORDER
 from tarnbeck.plan.view import Measure, View
 from tarnbeck.schema.decode import events_schema
@@ -85,6 +88,13 @@ def among(changes: Iterable[Change]) -> Lookup:
     return lookup
 
 
+@lru_cache(maxsize=64)
+def always(definition: str) -> tuple[View, Lookup]:
+    """The table that static data is, and a lookup in it."""
+    found = read(definition)
+    return found.table, among(changes_of(found.table, partials(found.table, rows(found.events()))))
+
+
 def joined(join: Join, table: View, source: Stream, events: pa.Table, lookup: Lookup) -> pa.Table:
     """Events with one column more: the row of the table that was true at each one's time, by what was known."""
     key_of, names = _keys(join, table, source), [output.name for output in table.outputs]
@@ -123,7 +133,7 @@ def told(view: View, events: Sequence[dict[str, Any]], lookup: Lookup) -> Iterat
         first.setdefault(event["_partition"], event["_offset"])
 
     def earlier(change: Change) -> bool:
-        return change.order[2] < first.get(change.order[1], 0)
+        return change.order[1] == HISTORY or change.order[2] < first.get(change.order[1], 0)
 
     holds: dict[Key, Change | None] = {}
     for change in sorted(changes_of(view, partials(view, events)), key=lambda change: change.order[1:]):

@@ -14,8 +14,8 @@ from tarnbeck.plan.definition import of_stream
 from tarnbeck.schema.evolve import problems
 from tarnbeck.schema.stream import Former, Stream
 from tarnbeck.store.definitions import stream_of
-from tarnbeck.store.protocol import LAKE, SPEED, Store
-from tarnbeck.store.state import VersionState
+from tarnbeck.store.protocol import HISTORY, LAKE, SPEED, Store
+from tarnbeck.store.state import StreamState, VersionState
 
 
 def grow(app: App, store: Store, log: LogSettings) -> list[str]:
@@ -35,14 +35,20 @@ def grow(app: App, store: Store, log: LogSettings) -> list[str]:
                 + "\n".join(f"  {reason}" for reason in reasons)
                 + "\n  declare a stream with a new name for the new form, and views over it"
             )
-        for role in (SPEED, LAKE):
+        for role in (SPEED, LAKE, HISTORY):
             # A process that outlives its killed node by a moment must not read what comes now in the old form.
             store.take_token(role)
         end = topics.end(log, known.topic)
-        after = dataclasses.replace(known, schema=declared.schema, former=(*known.former, Former(known.schema, end)))
+        former = (*known.former, Former(known.schema, end.with_history(_begun(state))))
+        after = dataclasses.replace(known, schema=declared.schema, former=former)
         store.register_stream(name, json.dumps(of_stream(after)), known.topic, state.origin, end)
         told.append(f"stream '{name}' has new columns or wider types from {end} on")
     return told
+
+
+def _begun(state: StreamState) -> int:
+    """Rows of files that the lake has, or that an open intent brings: it is redone as it was begun."""
+    return state.lake_cut.history if state.loading is None else state.loading.end.history
 
 
 def _laid_out(stream: Stream, store: Store) -> Iterator[str]:

@@ -15,6 +15,7 @@ from tarnbeck.batch import layer as batch
 from tarnbeck.errors import NotReady, UsageError, unknown
 from tarnbeck.lake import quarantine
 from tarnbeck.lake import tables as lake
+from tarnbeck.lake.history import Loaded, load
 from tarnbeck.lake.layer import accept_hole
 from tarnbeck.lake.tables import Tables
 from tarnbeck.log import topics
@@ -22,6 +23,7 @@ from tarnbeck.log.pack import key_of
 from tarnbeck.log.produce import Sender, Sent
 from tarnbeck.node import deploy
 from tarnbeck.node.desk import Desk, Job, Tell, Update
+from tarnbeck.node.loading import folder_of
 from tarnbeck.node.register import declared
 from tarnbeck.node.verify import verify
 from tarnbeck.replay import layer as replay
@@ -134,7 +136,7 @@ def _merged(desk: Desk, version: VersionState, full: bool, step: Step) -> batch.
         step("catching up from the lake")
         replay.catch_up(desk.source, version, desk.stop)
     step("merging")
-    return merge.run(desk.store, version.id)
+    return merge.run(desk.store, version.id, lambda view, span: batch.partial(desk.source, view, span.start, span.end))
 
 
 def _audit(desk: Desk, job: Job, tell: Tell) -> Any:
@@ -175,6 +177,18 @@ def _lake(desk: Desk, job: Job, tell: Tell) -> Any:
             size = lake.size(desk.spark, path)
             tables.append({"stream": name, "table": kind, **asdict(size), "cut": str(state.lake_cut), "lag": lag})
     return {"tables": tables}
+
+
+def _history(desk: Desk, job: Job, tell: Tell) -> Any:
+    known, name = desk.store.streams(), str(job["stream"])
+    if name not in known:
+        raise UsageError(unknown("history", "stream", name, known, "the application"))
+
+    def told(now: Loaded) -> None:
+        tell({"view": name, "step": f"{now.rows:,} rows of {now.files:,} files"})
+
+    base = folder_of(desk.store)
+    return asdict(load(desk.spark, desk.store, desk.root, name, base, told=told, stop=desk.stop))
 
 
 def _accept_hole(desk: Desk, job: Job, tell: Tell) -> Any:
@@ -278,12 +292,13 @@ JOBS: dict[str, Callable[[Desk, Job, Tell], Any]] = {
     "verify": _verify,
     "audit": _audit,
     "lake": _lake,
+    "history": _history,
     "accept-hole": _accept_hole,
     "optimize": _optimize,
     "quarantine": _quarantine,
 }
 
-WITHOUT_LAKE = frozenset({"accept-hole", "deploy", "replay"})
+WITHOUT_LAKE = frozenset({"accept-hole", "deploy", "history", "replay"})
 """Jobs that don't need the lake to be as far as the log, or wait for it themselves."""
-LONG = frozenset({"deploy", "replay"})
-"""Jobs that may take hours; others go on beside them."""
+LONG = {"deploy": "replay", "replay": "replay", "history": "history"}
+"""Jobs that may take hours, and which of them wait for each other; others go on beside them."""

@@ -46,6 +46,12 @@ def load_custom(store: Store) -> None:
         load(Path(path))
 
 
+def folder_of(store: Store) -> Path:
+    """The folder of the file that declares the application, which names of other files are relative to."""
+    path = store.meta(FILE)
+    return Path.cwd() if path is None else Path(path).parent
+
+
 def _line(error: BaseException, path: Path) -> int:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
     return frames[-1].lineno or 0 if frames else 0

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from tarnbeck.app import App
-from tarnbeck.errors import SetupError, StoreError
+from tarnbeck.errors import LakeError, SetupError, StoreError
 from tarnbeck.log import broker
 from tarnbeck.log.broker import Broker
 from tarnbeck.log.settings import LogSettings
@@ -33,6 +33,7 @@ from tarnbeck.serve.server import Server, serve
 from tarnbeck.spark.supervised import Ended
 from tarnbeck.store import rules
 from tarnbeck.store.sqlite import SQLiteStore
+from tarnbeck.store.state import VersionState
 
 STARTS_WITHIN = 120.0
 STOPS_WITHIN = 15.0
@@ -53,6 +54,7 @@ class Node:
         self._errors: dict[str, str] = {}
         self._given_up: set[str] = set()
         self._restarts = 0
+        self._loading = True
         self._waiting: dict[int, queue.SimpleQueue[Message]] = {}
         self._count = 0
         self._lock = threading.Lock()
@@ -105,6 +107,7 @@ class Node:
         self._begin("watch", lambda: self.watch.run(self._stop))
         self._serve()
         self._begin("replay", lambda: self._resume(registered.building))
+        self._begin("history", self._load_history)
         self._begin("schedule", self._schedule)
 
     def _begin(self, name: str, target: Callable[[], None]) -> None:
@@ -190,6 +193,36 @@ class Node:
             building = [each for each in building if each in versions and not rules.answerable(versions[each])]
             self._stop.wait(RESUMES_AFTER if building else 0)
 
+    def _load_history(self) -> None:
+        """Loads the files of older events, one stream after the other, and lets views take them in."""
+        for stream in [stream.name for stream in self.app.streams.values() if stream.history]:
+            if self._load(stream):
+                behind = {each.view for each in self.store.versions().values() if self._lacks_history(each)}
+                if behind:
+                    self._job({"do": "batch", "views": sorted(behind)})
+        self._loading = False
+
+    def _load(self, stream: str) -> bool:
+        """Whether all files are loaded; what a person must decide is not tried again."""
+        while not self._stop.is_set():
+            *_, last = self.run({"do": "history", "stream": stream})
+            if "result" in last:
+                self._errors.pop("history", None)
+                done = last["result"]
+                self._tell(f"history: {stream} has {done['rows']:,} rows of {done['files']} files in the lake")
+                return True
+            if self._stop.is_set():
+                return False
+            self._errors["history"] = last["error"]["message"]
+            self._tell(f"history: {last['error']['message'].splitlines()[0]}")
+            if last["error"]["kind"] == LakeError.__name__:
+                return False
+            self._stop.wait(RESUMES_AFTER)
+        return False
+
+    def _lacks_history(self, version: VersionState) -> bool:
+        return rules.answerable(version) and version.cut.history < self.store.lake_cut(version.stream).history
+
     def _schedule(self) -> None:
         """Runs a batch of every view as often as asked."""
         every = self.settings.batch_every
@@ -224,6 +257,7 @@ class Node:
             self._part("lake", self._state("live", "lake"), streams),
             self._part("speed", self._state("live", "speed"), views),
             *([self._part("derive", self._state("live", "derive"), [])] if self._derives() else []),
+            *([self._part("history", self._history_state(), [])] if self._has_history() else []),
             self._part("batch", self._state("work", "batch"), []),
             self._part("serving", "running", []),
         ]
@@ -231,6 +265,13 @@ class Node:
 
     def _derives(self) -> bool:
         return any(stream.derived is not None for stream in self.app.streams.values())
+
+    def _has_history(self) -> bool:
+        return any(stream.history for stream in self.app.streams.values())
+
+    def _history_state(self) -> str:
+        state = self._state("work", "history")
+        return "done" if state == "running" and not self._loading else state
 
     def _state(self, process: str, part: str) -> str:
         if part in self._given_up or self._children[process].process.poll() is not None:

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from tarnbeck.app import App
 from tarnbeck.errors import DeclarationError
+from tarnbeck.lake.files import find
 from tarnbeck.log import topics
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.node.loading import folder_of
 from tarnbeck.plan.change import changes
 from tarnbeck.plan.definition import identity, of_stream, of_view
 from tarnbeck.plan.view import View
@@ -96,9 +98,20 @@ def _stream(stream: Stream, store: Store, log: LogSettings) -> None:
     if known is not None:
         _refuse_change(stream, known)
         stream = dataclasses.replace(stream, former=stream_of(known).former)
+    _refuse_no_files(stream, store)
     topics.ensure(log, stream)
     beginning, end = topics.beginning(log, stream.topic), topics.end(log, stream.topic)
     store.register_stream(stream.name, json.dumps(of_stream(stream)), stream.topic, beginning, end)
+
+
+def _refuse_no_files(stream: Stream, store: Store) -> None:
+    """A name that means no file is a mistake, unless its files were loaded once."""
+    base = folder_of(store)
+    if stream.history and not store.history(stream.name) and not find(stream.history, base):
+        raise DeclarationError(
+            f"stream '{stream.name}': history: no file is meant by {', '.join(map(repr, stream.history))}\n"
+            f"  names are relative to {base}"
+        )
 
 
 def _refuse_change(stream: Stream, known: StreamState) -> None:

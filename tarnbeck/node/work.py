@@ -18,6 +18,8 @@ from tarnbeck.spark.session import session
 from tarnbeck.store.sqlite import SQLiteStore
 
 NICE = 10
+SHORT = "short"
+"""The worker for what does not take long."""
 CONF = {
     # One core and small splits: a task that reads for long would hold the core that live data needs.
     "spark.sql.files.maxPartitionBytes": "16MB",
@@ -34,16 +36,16 @@ def main() -> None:
     spark = session("work", folder=settings.folder, master="local[1]", conf=CONF)
     stop = threading.Event()
     desk = Desk(spark, settings.log(), SQLiteStore(settings.store, now), settings.lake_root, stop)
-    short, long = _Worker(desk, parent), _Worker(desk, parent)
+    workers = {name: _Worker(desk, parent) for name in (SHORT, *jobs.LONG.values())}
     parent.send({READY: True})
     for message in parent.messages():
-        (long if message["job"].get("do") in jobs.LONG else short).waiting.put(message)
+        workers[jobs.LONG.get(message["job"].get("do"), SHORT)].waiting.put(message)
     stop.set()
-    for worker in (short, long):
+    for worker in workers.values():
         worker.waiting.put(None)
     with contextlib.suppress(Exception):  # a job that is cut off is redone; a dead gateway has nothing to cancel
         spark.sparkContext.cancelAllJobs()
-        for worker in (short, long):
+        for worker in workers.values():
             worker.thread.join(timeout=4)
         spark.stop()
     os._exit(0)

@@ -17,7 +17,7 @@ from tarnbeck.errors import DeclarationError, UsageError, unknown
 from tarnbeck.expression import Expression, check
 from tarnbeck.plan.view import ARRIVAL, Derived, Key, Measure, StateCall
 from tarnbeck.schema import types
-from tarnbeck.schema.stream import Arrival, Epoch, EventTime, FromColumn
+from tarnbeck.schema.stream import FILES, Arrival, Epoch, EventTime, FromColumn
 from tarnbeck.schema.types import Decimal, Physical, Scalar, ScalarType, Schema, Type
 from tarnbeck.window.duration import duration
 from tarnbeck.window.window import AllTime, Sliding, Window
@@ -218,3 +218,26 @@ def event_time(place: str, columns: Schema, time: str | EventTime, zone: str | N
         except (zoneinfo.ZoneInfoNotFoundError, ValueError):
             raise DeclarationError(f"{place}: unknown time zone {zone!r}\n  for example: 'Europe/Vienna'") from None
     return moment
+
+
+def files_of(place: str, moment: EventTime, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of files with older events, if their kind and the stream's time allow them."""
+    for name in names:
+        if not name.lower().endswith(FILES):
+            raise DeclarationError(
+                f"{place}: history: can't read '{name}'\n  expected names that end in: {', '.join(FILES)}"
+            )
+    if names and isinstance(moment, Arrival):
+        raise DeclarationError(
+            f"{place}: history: rows of a file have no time of arrival\n"
+            "  say which column has their time: time='column'"
+        )
+    return names
+
+
+def select_of(definition: Mapping[str, Any]) -> dict[str, Aggregate | str]:
+    """What a definition selects."""
+    return {
+        name: output if isinstance(output, str) else aggregate_of(*output)
+        for name, output in definition["select"].items()
+    }

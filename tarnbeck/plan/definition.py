@@ -37,6 +37,7 @@ def of_stream(stream: Stream) -> Definition:
         "partitions": stream.partitions,
         "create": stream.create,
         **({} if stream.derived is None else {"derived": _derived(stream.derived)}),
+        **({"history": list(stream.history)} if stream.history else {}),
     }
 
 
@@ -45,7 +46,7 @@ def _derived(derived: Derivation) -> Definition:
     lookup: Definition = {}
     if join is not None:
         table = {"table": join.table, "definition": json.loads(join.definition)}
-        lookup["join"] = {**table, "on": dict(join.on), "wait": join.wait}
+        lookup["join"] = {**table, "on": dict(join.on), "wait": join.wait, **({"static": True} if join.static else {})}
     if changes is not None:
         lookup["changes"] = {"table": changes.table, "definition": json.loads(changes.definition)}
     return lookup | {
@@ -64,7 +65,9 @@ def derivation_of(found: Definition, late: int | None) -> Derivation:
         found["where"],
         tuple(found["select"].items()),
         late,
-        None if join is None else Join(join["table"], _sorted(join), tuple(join["on"].items()), join["wait"]),
+        None
+        if join is None
+        else Join(join["table"], _sorted(join), tuple(join["on"].items()), join["wait"], join.get("static", False)),
         None if changes is None else Changes(changes["table"], _sorted(changes)),
     )
 

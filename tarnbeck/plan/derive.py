@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from tarnbeck.errors import DeclarationError, UsageError, unknown
 from tarnbeck.plan.declare import Scope
 from tarnbeck.plan.definition import of_view
+from tarnbeck.plan.static import Static
 from tarnbeck.plan.table import ORDER, row_of
 from tarnbeck.plan.view import View
 from tarnbeck.schema import types
@@ -33,13 +34,15 @@ def derivation(place: str, source: Stream, where: str | None, select: Select, la
 def joined(
     place: str,
     source: Stream,
-    table: View,
+    joined_with: View | Static,
     on: str | Mapping[str, str] | None,
     where: str | None,
     select: Select,
     wait: str | None,
 ) -> Made:
     """A stream of events with the row of a table that belongs to each, as a struct that has the table's name."""
+    static = isinstance(joined_with, Static)
+    table = joined_with.table if isinstance(joined_with, Static) else joined_with
     _refuse_view(place, table)
     row = row_of(table)
     if table.stream.derived is not None:
@@ -63,7 +66,8 @@ def joined(
         if key.name not in given:
             raise DeclarationError(f"{place}: on: nothing is compared with the table's key '{key.name}'")
         pairs.append((key.name, scope.expression(given[key.name], expected=key.type).sql))
-    join = Join(table.name, _text(table), tuple(pairs), 0 if wait is None else _length(place, "wait", wait))
+    text = joined_with.text() if isinstance(joined_with, Static) else _text(table)
+    join = Join(table.name, text, tuple(pairs), 0 if wait is None else _length(place, "wait", wait), static)
     wider = Scope(place, f"stream '{source.name}' and table '{table.name}'", columns | {table.name: row})
     chosen = [*columns, table.name] if select is None else select
     return _made(wider, Derivation(source.name, None, (), None, join=join), (), where, chosen)

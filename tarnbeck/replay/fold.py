@@ -52,7 +52,7 @@ def fold(place: Place, known: StreamState, step: Step, start: Any, by: str | Seq
     stream = stream_of(known)
     names = [by] if isinstance(by, str) else list(by or ())
     _refuse_disorder(stream, names)
-    end = topics.end(place.log, stream.topic)
+    end = topics.end(place.log, stream.topic).with_history(known.lake_cut.history)
     states: dict[tuple[Any, ...], Any] = {}
     count = 0
     for event in events(place, stream, known.origin.span_to(known.origin.advance(end))):
@@ -81,7 +81,7 @@ def _refuse_disorder(stream: Stream, names: Sequence[str]) -> None:
 
 def events(place: Place, stream: Stream, span: Span) -> Iterator[Event]:
     """The events of a span: from the lake what the log no longer holds, the rest from the log."""
-    low = span.start.advance(topics.beginning(place.log, stream.topic)).meet(span.end)
+    low = span.start.advance(topics.beginning(place.log, stream.topic)).with_history(span.end.history).meet(span.end)
     if low != span.start:
         yield from _of_lake(place, stream, span.start.span_to(low))
     for records in batches(place.log, stream.topic, low, until=span.end):

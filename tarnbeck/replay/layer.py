@@ -66,6 +66,7 @@ def run(
         return Done(view.name, version, state.cut, state.cut, 0)
     step("waiting for the lake")
     await_lake(source, state.stream, rolled, stop)
+    rolled = rolled.with_history(store.lake_cut(state.stream).history)
     replay = store.replay_generation(version, view.layout, rolled)
     if isinstance(replay, Refused):
         raise NotReady(f"replay: version {version} was dropped meanwhile")
@@ -113,9 +114,13 @@ def _step(max_rate: float | None) -> int:
 
 
 def catch_up(source: Source, version: VersionState, stop: threading.Event) -> None:
-    """Brings a version that the log no longer reaches forward to where the lake is; the speed layer goes on there."""
+    """Brings a version that the log no longer reaches forward to where the lake is; the speed layer goes on there.
+
+    Epochs are about the log alone: history comes with a generation.
+    """
     view, cut = view_of(version, source.store.streams()), version.cut
-    for end in cut.span_to(source.store.lake_cut(version.stream)).steps(STEP):
+    there = source.store.lake_cut(version.stream).with_history(cut.history)
+    for end in cut.span_to(there).steps(STEP):
         share = Contribution(version.id, cut, end, view.layout, partial(source, view, cut, end))
         if not source.store.commit(None, [share]).done or stop.is_set():
             raise NotReady(f"replay: view '{view.name}': version {version.id} moved meanwhile\n  run it again")

@@ -24,7 +24,7 @@ def conform(stream: Stream, table: pa.Table) -> pa.Table:
         raise UsageError(
             f"{place}: the table is not valid: {error}\n  expected a table that `validate(full=True)` passes"
         ) from None
-    table = pa.Table.from_arrays([_simple(column) for column in table.columns], names=table.column_names)
+    table = pa.Table.from_arrays([simple(column) for column in table.columns], names=table.column_names)
     for field in table.schema:
         if not cells.readable(field.type):
             raise UsageError(
@@ -52,7 +52,7 @@ def _numbered(count: int) -> pa.Table:
     return pa.Table.from_arrays([*nulls, pa.nulls(count, pa.binary()), index], schema=PLACES)
 
 
-def _simple(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def simple(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Without views and dictionaries, which other libraries make and packs don't hold."""
     if isinstance(column.type, pa.BaseExtensionType):
         column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -54,6 +55,14 @@ def below(records: pa.Table, cut: Cut) -> pa.Array:
         here = pc.equal(records.column("partition"), partition)
         found = pc.or_(found, pc.and_(here, pc.less(records.column("offset"), offset)))
     return found
+
+
+def at(stream: Stream, partition: int, offset: int) -> Stream:
+    """The stream as it was when the record at this place came."""
+    for former in stream.former:
+        if offset < former.until[partition]:
+            return replace(stream, schema=former.schema, former=())
+    return stream
 
 
 def grown(found: Decoded, stream: Stream) -> Decoded:

@@ -40,6 +40,11 @@ class Json:
     """Each record's value is one JSON object."""
 
 
+TEXTS = (".csv", ".json", ".jsonl", ".ndjson")
+FILES = (".parquet", *(f"{name}{packed}" for name in TEXTS for packed in ("", ".gz")))
+"""How the names of files end that can hold a stream's history."""
+
+
 @dataclass(frozen=True)
 class Former:
     """What a stream's columns were for the events below a cut."""
@@ -53,13 +58,15 @@ class Join:
     """The row of a table that an event is joined with: the one that was true at the event's time.
 
     Of its changes those count that the log had received no more than `wait` microseconds after the event itself. `on`
-    are the table's keys, each with an expression over the event; `definition` is how the table was declared.
+    are the table's keys, each with an expression over the event; `definition` is how the table was declared, or, where
+    it is static, its rows.
     """
 
     table: str
     definition: str
     on: tuple[tuple[str, str], ...]
     wait: int
+    static: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,3 +107,5 @@ class Stream:
     derived: Derivation | None = None
     former: tuple[Former, ...] = ()
     """Forms it had before, the oldest first: an event is read as its stream was when it came."""
+    history: tuple[str, ...] = ()
+    """Names of files with older events, `*` allowed, relative to the file that declares the stream."""

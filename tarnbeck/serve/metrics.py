@@ -8,6 +8,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 
+from tarnbeck.cut import partition_name
 from tarnbeck.serve.control import Control
 from tarnbeck.serve.live import Subscribers
 from tarnbeck.store import rules
@@ -57,7 +58,7 @@ class _Progress:
             for view, version in snapshot.versions.items():
                 answers.add_metric((view,), float(rules.answerable(version)))
                 for partition, offset in version.cut:
-                    cut.add_metric((view, str(partition)), offset)
+                    cut.add_metric((view, partition_name(partition)), offset)
         yield cut
         yield answers
         if self._control is not None:

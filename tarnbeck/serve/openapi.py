@@ -33,8 +33,8 @@ POLICY = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; frame-ancestors 'no
 _VALUES = (
     "In JSON, decimals (sums of integers too) are strings with their exact digits, times are ISO 8601 in UTC, binary "
     "values are base64, and a double that is not finite is null. `cut` says which events an answer covers: of each "
-    "partition of the topic, all below that offset. `kept_since` says from when on a view that declares `keep` has its "
-    "windows; null: all of them."
+    "partition of the topic, all below that offset; `history` is the rows that came from files. `kept_since` says from "
+    "when on a view that declares `keep` has its windows; null: all of them."
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tarnbeck.cut import Cut
+from tarnbeck.cut import Cut, partition_name, partition_named
 from tarnbeck.schema import ddl
 from tarnbeck.schema.types import Type
 from tarnbeck.serve.answer import Answer
@@ -76,8 +76,8 @@ def type_of(text: str) -> Type:
 
 
 def cut_to_json(cut: Cut) -> Facts:
-    return {"topic": cut.topic, "offsets": {str(partition): offset for partition, offset in cut}}
+    return {"topic": cut.topic, "offsets": {partition_name(partition): offset for partition, offset in cut}}
 
 
 def cut_from_json(found: Facts) -> Cut:
-    return Cut.of(found["topic"], {int(partition): offset for partition, offset in found["offsets"].items()})
+    return Cut.of(found["topic"], {partition_named(p): offset for p, offset in found["offsets"].items()})

@@ -38,10 +38,13 @@ class Feed:
 
 
 def feed(stream: Stream, fed: Sequence[tuple[int, Cut, View]]) -> Feed:
-    """The kernel's work for versions of views of one stream, each from its own cut on; those at one cut share it."""
+    """The kernel's work for versions of views of one stream, each from its own cut on; those at one cut share it.
+
+    Where they are in the history does not matter: that is in no micro-batch.
+    """
     works = []
-    for start in dict.fromkeys(cut for _, cut, _ in fed):
-        together = [(version, view) for version, cut, view in fed if cut == start]
+    for start in dict.fromkeys(cut.log for _, cut, _ in fed):
+        together = [(version, view) for version, cut, view in fed if cut.log == start]
         works.append(Work(start, tuple(version for version, _ in together), _steps(*(view for _, view in together))))
     return Feed(stream, tuple(works))
 

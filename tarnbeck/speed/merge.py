@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -10,7 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from tarnbeck.batch.layer import Done
+from tarnbeck.cut import Span
 from tarnbeck.errors import NotReady
+from tarnbeck.plan.keep import CLOCK
 from tarnbeck.plan.layout import Layout
 from tarnbeck.plan.view import View
 from tarnbeck.store import rules
@@ -21,8 +23,15 @@ ROWS = 50_000
 """Rows that are handed over at once."""
 
 
-def run(store: Store, version_id: int) -> Done:
-    """Closes the open epoch and merges all closed ones into the version's generation."""
+History = Callable[[View, Span], pa.Table]
+"""The partial of a view over rows that came from files."""
+
+
+def run(store: Store, version_id: int, history: History) -> Done:
+    """Closes the open epoch and merges all closed ones into the version's generation.
+
+    No epoch holds what came from files: `history` computes what the lake has got of it since.
+    """
     store.roll(version_id)
     version = store.versions().get(version_id)
     if version is None:
@@ -30,30 +39,39 @@ def run(store: Store, version_id: int) -> Done:
     view = view_of(version, store.streams())
     with store.snapshot([view.name], {view.name: version_id}) as snapshot:
         version = snapshot.versions[view.name]
-        ends = [epoch.end for epoch in version.epochs if epoch.end is not None]
-        base = version.generation
+        base, left = version.generation, rules.open_epoch(version)
         start = version.origin if base is None else base.cut
-        if not ends or not rules.answerable(version):
+        # Not the version's cut: it may have moved since the roll, and what came is in the open epoch.
+        merged = start if left is None else left.start
+        cut = merged.with_history(store.lake_cut(version.stream).history)
+        if not rules.answerable(version) or cut == start:
             return Done(view.name, start, full=False, records=0, rows=0)
-        building = store.begin_generation(version_id, view.layout, ends[-1], None if base is None else base.id)
+        building = store.begin_generation(version_id, view.layout, cut, None if base is None else base.id)
         if isinstance(building, Refused):
             raise NotReady(f"merge: view '{view.name}': not begun ({building.reason})\n  run it again")
         try:
-            rows = _write(building, view, snapshot, len(ends))
-            building.seal()
+            rows = _write(building, view, snapshot, len(version.epochs) - 1)
         except BaseException:
             building.abandon()
             raise
+    try:
+        if cut != merged:
+            # It may take long, and a snapshot that is held keeps the store from tidying up.
+            building.write(history(view, merged.span_to(cut)))
+        building.seal()
+    except BaseException:
+        building.abandon()
+        raise
     outcome = store.publish(building, leap=False)
     if isinstance(outcome, Refused):
         building.abandon()
         raise NotReady(f"merge: view '{view.name}': not published ({outcome.reason})\n  run it again")
-    return Done(view.name, ends[-1], full=False, records=start.span_to(ends[-1]).records, rows=rows)
+    return Done(view.name, cut, full=False, records=start.span_to(cut).records, rows=rows)
 
 
 def _write(building: Building, view: View, snapshot: Snapshot, closed: int) -> int:
     count, before = 0, 1 if snapshot.versions[view.name].generation else 0
-    for level in range(len(view.window.panes)):
+    for level in (*range(len(view.window.panes)), CLOCK):
         for part in snapshot.parts(view.name, level=level)[before : before + closed]:
             for rows in _slices(part):
                 building.write(table(rows, view.layout))

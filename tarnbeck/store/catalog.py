@@ -12,7 +12,7 @@ from tarnbeck.schema.types import Physical
 from tarnbeck.store import rules
 from tarnbeck.store.state import Catalog, Epoch, Feeder, Generation, Hole, Intent, StreamState, VersionState
 
-FORMAT = 2
+FORMAT = 3
 """What the tables look like; a store of a newer format is refused."""
 
 TABLES = """
@@ -59,14 +59,24 @@ CREATE TABLE switches (
     who TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY (id, view)
 ) STRICT, WITHOUT ROWID;
 """
-_STEPS = {1: _SECOND}
+_THIRD = """
+CREATE TABLE loads (
+    id INTEGER PRIMARY KEY, stream TEXT NOT NULL UNIQUE REFERENCES streams (name), token INTEGER NOT NULL,
+    start TEXT NOT NULL, stop TEXT NOT NULL
+) STRICT;
+CREATE TABLE history (
+    stream TEXT NOT NULL REFERENCES streams (name), first INTEGER NOT NULL, rows INTEGER NOT NULL, name TEXT NOT NULL,
+    bytes INTEGER NOT NULL, modified INTEGER NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (stream, name)
+) STRICT, WITHOUT ROWID;
+"""
+_STEPS = {1: _SECOND, 2: _THIRD}
 """By format: what brings a store to the next one."""
 
 _HIGHEST = {
     "version": "SELECT max(id) FROM versions",
     "epoch": "SELECT max(id) FROM epochs",
     "generation": "SELECT max(id) FROM generations",
-    "intent": "SELECT max(id) FROM intents",
+    "intent": "SELECT max(id) FROM (SELECT id FROM intents UNION ALL SELECT id FROM loads)",
     "switch": "SELECT max(id) FROM switches",
 }
 
@@ -148,17 +158,28 @@ def load(con: sqlite3.Connection) -> Catalog:
     return Catalog(streams, versions, dict(con.execute("SELECT view, version FROM aliases ORDER BY view").fetchall()))
 
 
-def _streams(con: sqlite3.Connection) -> dict[str, StreamState]:
-    intents = {
+def _intents(con: sqlite3.Connection, table: str) -> dict[str, Intent]:
+    return {
         row[1]: Intent(row[0], row[1], row[2], cut_of(row[3]), cut_of(row[4]))
-        for row in con.execute("SELECT id, stream, token, start, stop FROM intents")
+        for row in con.execute(f"SELECT id, stream, token, start, stop FROM {table}")  # noqa: S608 (a name of ours)
     }
+
+
+def _streams(con: sqlite3.Connection) -> dict[str, StreamState]:
+    intents, loads = _intents(con, "intents"), _intents(con, "loads")
     holes: dict[str, list[Hole]] = defaultdict(list)
     for row in con.execute("SELECT stream, start, stop, reason, accepted FROM holes ORDER BY rowid"):
         holes[row[0]].append(Hole(row[0], cut_of(row[1]), cut_of(row[2]), row[3], row[4]))
     return {
         row[0]: StreamState(
-            row[0], row[1], row[2], cut_of(row[3]), cut_of(row[4]), intents.get(row[0]), tuple(holes[row[0]])
+            name=row[0],
+            definition=row[1],
+            topic=row[2],
+            origin=cut_of(row[3]),
+            lake_cut=cut_of(row[4]),
+            intent=intents.get(row[0]),
+            holes=tuple(holes[row[0]]),
+            loading=loads.get(row[0]),
         )
         for row in con.execute("SELECT name, definition, topic, origin, lake FROM streams")
     }

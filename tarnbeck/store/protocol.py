@@ -13,7 +13,7 @@ from tarnbeck.algebra.state import Raw
 from tarnbeck.cut import Cut
 from tarnbeck.errors import StoreError
 from tarnbeck.plan.layout import Layout
-from tarnbeck.store.state import Feeder, Intent, StreamState, Switch, VersionState
+from tarnbeck.store.state import Feeder, HistoryFile, Intent, StreamState, Switch, VersionState
 
 Row = tuple[Raw, ...]
 """The keys, level, pane and states of one row, raw."""
@@ -23,7 +23,9 @@ Reason = Literal["gone", "base", "removed", "leap", "chain", "behind", "building
 SPEED = "speed"
 """The role whose token a speed commit carries."""
 LAKE = "lake"
-"""The role whose token an intent carries."""
+"""The role whose token an intent carries that mirrors the log."""
+HISTORY = "history"
+"""The role whose token an intent carries that loads files."""
 
 
 class Fenced(StoreError):
@@ -212,7 +214,10 @@ class Store(Protocol):
     def publish(self, building: Building, leap: bool) -> Published | Refused: ...
     def lake_cut(self, stream: str) -> Cut: ...
     def open_intent(self, token: int, stream: str, start: Cut, end: Cut) -> Intent | None:
-        """Record what the lake is about to hold; None when the lake's cut is another or an intent is still open."""
+        """Record what the lake is about to hold; None when the lake's cut is another or an intent is still open.
+
+        It is either a span of the log or rows of files, and compared with that part of the lake's cut only.
+        """
 
     def close_intent(self, intent: Intent) -> bool:
         """Advance the lake's cut to the intent's end; False when someone else already closed it."""
@@ -222,6 +227,12 @@ class Store(Protocol):
 
         An open intent must be barred first: an empty lake commit with its id, so that no late writer can land it.
         """
+
+    def history(self, stream: str) -> Sequence[HistoryFile]:
+        """The files of a stream's history, in the order of their rows."""
+
+    def add_history(self, token: int, stream: str, file: HistoryFile) -> bool:
+        """Give a file its place behind all others; False when another one has it."""
 
     def snapshot(
         self, views: Sequence[str] | None = None, versions: Mapping[str, int] | None = None

@@ -6,7 +6,7 @@ import sqlite3
 
 from tarnbeck.store import catalog, rules
 from tarnbeck.store.protocol import Building, Published, Refused
-from tarnbeck.store.state import Stage
+from tarnbeck.store.state import Epoch, Stage
 
 
 def publish(con: sqlite3.Connection, building: Building, leap: bool) -> Published | Refused:
@@ -21,21 +21,32 @@ def publish(con: sqlite3.Connection, building: Building, leap: bool) -> Publishe
         return Refused("removed")
     if leap and not rules.may_leap(version, building.cut):
         return Refused("leap")
+    version = rules.lifted(version, building.cut)
     keep = None if leap else rules.kept(version, building.cut)
     if keep is not None and not rules.publishable(version, building.cut, keep):
         return Refused("chain")
     for epoch in version.epochs:
         if keep is None or epoch not in keep:
             drop_epoch(con, version.id, epoch.id)
+        else:
+            _note_epoch(con, epoch)
     cut = building.cut.to_json()
     con.execute("UPDATE generations SET stage = ? WHERE id = ?", (Stage.LIVE.value, building.id))
     con.execute(
         "UPDATE versions SET generation = ?, generation_cut = ? WHERE id = ?", (building.id, cut, building.version)
     )
+    con.execute(
+        "UPDATE versions SET cut = ? WHERE id = ?", (cut if keep is None else version.cut.to_json(), building.version)
+    )
     if keep is None:
-        con.execute("UPDATE versions SET cut = ? WHERE id = ?", (cut, building.version))
         catalog.open_epoch(con, building.version, building.cut)
     return Published(catalog.load(con).versions[building.version])
+
+
+def _note_epoch(con: sqlite3.Connection, epoch: Epoch) -> None:
+    """Its cuts may have got more of the history."""
+    stop = None if epoch.end is None else epoch.end.to_json()
+    con.execute("UPDATE epochs SET start = ?, stop = ? WHERE id = ?", (epoch.start.to_json(), stop, epoch.id))
 
 
 def drop_epoch(con: sqlite3.Connection, version: int, epoch: int) -> None:

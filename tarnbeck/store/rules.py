@@ -7,6 +7,7 @@ rule's naive reading in its place and show what then goes wrong.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import reduce
 
 from tarnbeck.cut import Cut
@@ -101,6 +102,20 @@ def may_leap(version: VersionState, cut: Cut) -> bool:
     return cut.covers(version.cut)
 
 
+def lifted(version: VersionState, cut: Cut) -> VersionState:
+    """The version as if it had begun with the history that a generation at `cut` brings.
+
+    Epochs are about the log alone, so they stay what they are; else a view that is fed without a pause could never
+    take history in, for its cut is always ahead of the lake.
+    """
+    rows = max(version.cut.history, cut.history)
+    epochs = tuple(
+        replace(epoch, start=epoch.start.with_history(rows), end=epoch.end and epoch.end.with_history(rows))
+        for epoch in version.epochs
+    )
+    return replace(version, cut=version.cut.with_history(rows), epochs=epochs)
+
+
 def kept(version: VersionState, cut: Cut) -> Sequence[Epoch] | None:
     """The epochs that stay behind a generation at `cut`; None when an empty open one at that cut takes their place.
 
@@ -132,14 +147,25 @@ def may_drop(version: int, live: int | None) -> bool:
 
 
 def may_hand_over(cut: Cut, fed: Iterable[Cut]) -> bool:
-    """A replayed version joins the live query once it is not behind: else it would hold all the others back."""
+    """A replayed version joins the live query once it is not behind: else it would hold all the others back.
+
+    What it lacks of the history holds up nobody: the live query reads the log only.
+    """
     cuts = list(fed)
-    return not cuts or cut.covers(reduce(Cut.meet, cuts))
+    return not cuts or cut.covers(reduce(Cut.meet, cuts).log)
 
 
 def may_open(lake: Cut, start: Cut, open_intent: Intent | None) -> bool:
-    """A lake commit is a compare-and-set on the lake's cut, and an open intent is redone, never replaced."""
+    """A lake commit is a compare-and-set on the lake's cut, and an open intent is redone, never replaced.
+
+    Files and log have an intent each, and each compares only its own part of the cut.
+    """
     return open_intent is None and lake == start
+
+
+def landed(lake: Cut, end: Cut) -> Cut:
+    """What an intent brought is added to the lake's cut: whoever loads files and whoever mirrors the log go on both."""
+    return lake.advance(end)
 
 
 def lease_over(lease: int, now: int) -> bool:

@@ -11,10 +11,11 @@ from tarnbeck.cut import Cut
 from tarnbeck.errors import StoreError, unknown
 from tarnbeck.plan.layout import Layout
 from tarnbeck.schema.types import Physical
-from tarnbeck.store import alias, catalog, garbage, publish, rows, rules
+from tarnbeck.store import alias, catalog, garbage, intents, publish, rows, rules
 from tarnbeck.store.connection import Readers, Writer
 from tarnbeck.store.generation import LEASE_US, Files, Shop, begin, begin_replay, resume
 from tarnbeck.store.protocol import (
+    HISTORY,
     LAKE,
     SPEED,
     Building,
@@ -29,7 +30,7 @@ from tarnbeck.store.protocol import (
 )
 from tarnbeck.store.recent import Known, Recent
 from tarnbeck.store.snapshot import SQLiteSnapshot, snapshot
-from tarnbeck.store.state import Catalog, Feeder, Intent, Stage, StreamState, Switch, VersionState
+from tarnbeck.store.state import Catalog, Feeder, HistoryFile, Intent, Stage, StreamState, Switch, VersionState
 
 
 class SQLiteStore:
@@ -257,42 +258,30 @@ class SQLiteStore:
     def open_intent(self, token: int, stream: str, start: Cut, end: Cut) -> Intent | None:
         """Record what the lake is about to hold; None when the lake's cut is another or an intent is still open."""
         with self._writer.transaction() as con:
-            _check_token(con, LAKE, token)
-            state = _stream(catalog.load(con), stream)
-            if not rules.may_open(state.lake_cut, start, state.intent):
-                return None
-            intent = Intent(catalog.new_id(con, "intent"), stream, token, start, end)
-            con.execute(
-                "REPLACE INTO intents VALUES (?, ?, ?, ?, ?)",
-                (intent.id, stream, token, start.to_json(), end.to_json()),
-            )
-            return intent
+            _check_token(con, HISTORY if start.log == end.log else LAKE, token)
+            return intents.opened(con, _stream(catalog.load(con), stream), token, start, end)
 
     def close_intent(self, intent: Intent) -> bool:
         """Advance the lake's cut to the intent's end; False when someone else already closed it."""
         with self._writer.transaction() as con:
-            if con.execute("DELETE FROM intents WHERE id = ?", (intent.id,)).rowcount == 0:
-                return False
-            con.execute("UPDATE streams SET lake = ? WHERE name = ?", (intent.end.to_json(), intent.stream))
-            return True
+            return intents.closed(con, intent)
 
     def accept_hole(self, stream: str, end: Cut, reason: str, barred: int | None = None) -> Cut:
         """Let the lake go on at `end` and record what it misses; an open intent must be barred first."""
         with self._writer.transaction() as con:
             state = _stream(catalog.load(con), stream)
-            if state.intent is not None and state.intent.id != barred:
-                raise StoreError(
-                    f"stream '{stream}': intent {state.intent.id} of the lake is still open\n"
-                    "  let the lake writer finish or bar it before the hole is accepted"
-                )
-            con.execute("DELETE FROM intents WHERE stream = ?", (stream,))
-            cut = state.lake_cut.advance(end)
-            con.execute(
-                "INSERT INTO holes VALUES (?, ?, ?, ?, ?)",
-                (stream, state.lake_cut.to_json(), cut.to_json(), reason, self._clock()),
-            )
-            con.execute("UPDATE streams SET lake = ? WHERE name = ?", (cut.to_json(), stream))
-            return cut
+            return intents.accept_hole(con, state, end, barred, (reason, self._clock()))
+
+    def history(self, stream: str) -> Sequence[HistoryFile]:
+        """The files of a stream's history, in the order of their rows."""
+        with self._readers.reader() as reader:
+            return intents.files(reader.con, stream)
+
+    def add_history(self, token: int, stream: str, file: HistoryFile) -> bool:
+        """Give a file its place behind all others; False when another one has it."""
+        with self._writer.transaction() as con:
+            _check_token(con, HISTORY, token)
+            return intents.add_file(con, stream, file)
 
     def snapshot(
         self, views: Sequence[str] | None = None, versions: Mapping[str, int] | None = None
@@ -366,7 +355,7 @@ def _same_log(known: StreamState, end: Cut, found: Catalog) -> None:
         )
     cuts = [version.cut for version in found.versions.values() if version.stream == known.name]
     for cut in (known.lake_cut, *cuts):
-        if not end.covers(cut):
+        if not end.covers(cut.log):
             raise StoreError(
                 f"stream '{known.name}': the log ends at {end}, below what was already counted, {cut}\n"
                 "  the log lost records: bring it back, or use another folder"

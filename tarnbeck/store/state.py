@@ -75,6 +75,11 @@ class Intent:
     start: Cut
     end: Cut
 
+    @property
+    def of_history(self) -> bool:
+        """Whether it brings rows of files; every other one brings records of the log."""
+        return self.start.log == self.end.log
+
 
 @dataclass(frozen=True)
 class Hole:
@@ -98,6 +103,24 @@ class StreamState:
     lake_cut: Cut
     intent: Intent | None
     holes: tuple[Hole, ...]
+    loading: Intent | None = None
+    """The intent of whoever loads files, beside that of whoever mirrors the log."""
+
+
+@dataclass(frozen=True)
+class HistoryFile:
+    """A file whose rows are, or are about to be, the history of a stream from `first` on."""
+
+    name: str
+    bytes: int
+    modified: int
+    digest: str
+    first: int
+    rows: int
+
+    @property
+    def end(self) -> int:
+        return self.first + self.rows
 
 
 @dataclass(frozen=True)

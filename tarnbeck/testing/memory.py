@@ -14,14 +14,14 @@ from tarnbeck.algebra.state import Raw
 from tarnbeck.app import App
 from tarnbeck.arrow.derive import derived
 from tarnbeck.errors import UsageError, unknown
-from tarnbeck.memory.changes import among, changes_of
+from tarnbeck.memory.changes import Lookup, always, among, changes_of
 from tarnbeck.memory.partials import Partial, partials, rows
 from tarnbeck.plan.keep import kept, newest_of
 from tarnbeck.plan.view import View
 from tarnbeck.schema.decode import decode
 from tarnbeck.schema.encode import to_json
 from tarnbeck.schema.packs import GivesArrow, Pack, of_table
-from tarnbeck.schema.stream import Stream
+from tarnbeck.schema.stream import Derivation, Stream
 from tarnbeck.serve import held
 from tarnbeck.serve.held import When, when
 from tarnbeck.window.assemble import Assembled
@@ -82,16 +82,25 @@ def run(
         given = by_stream.get(name, ())
         if stream.derived is not None:
             source = app.streams[stream.derived.source]
-            looked_up = stream.derived.join or stream.derived.changes
-            table = None if looked_up is None else app.views[looked_up.table]
-            lookup = None if table is None else among(changes_of(table, found[table.name]))
-            given = [made.value for made in derived(stream, source, decoded_events[source.name], table, lookup)]
+            looked_up = _looked_up(app, stream.derived, found)
+            given = [made.value for made in derived(stream, source, decoded_events[source.name], *looked_up)]
         decoded = decode(stream, _records(stream, given, received))
         decoded_events[name] = decoded.events
         rejects[name] = decoded.rejects.column("reason").to_pylist()
         kept = list(rows(decoded.events))
         found |= {view.name: partials(view, kept) for view in app.views.values() if view.stream is stream}
     return Run(app, found, rejects)
+
+
+def _looked_up(app: App, made: Derivation, found: Mapping[str, Partial]) -> tuple[View | None, Lookup | None]:
+    """The table that a stream is made with, and a lookup in all that is known of it."""
+    if made.join is not None and made.join.static:
+        return always(made.join.definition)
+    wanted = made.join or made.changes
+    if wanted is None:
+        return None, None
+    table = app.views[wanted.table]
+    return table, among(changes_of(table, found[table.name]))
 
 
 def _by_stream(app: App, events: Iterable[Event] | Mapping[str, Iterable[Event]]) -> Mapping[str, Iterable[Event]]:

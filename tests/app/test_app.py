@@ -35,6 +35,14 @@ Wrong = Callable[[tb.App, Stream], object]
 MISTAKES: dict[str, tuple[Wrong, str]] = {
     "view twice": (lambda a, s: [a.view("v", s, select={"n": tb.count()}) for _ in range(2)], "declared twice"),
     "stream twice": (lambda a, _: a.stream("prices", SCHEMA, time="time"), "declared twice"),
+    "history of what nobody reads": (
+        lambda a, _: a.stream("old", SCHEMA, time="time", history=["a/*.csv", "data/*"]),
+        r"stream 'old': history: can't read 'data/\*'\n  expected names that end in: .parquet, .csv, .csv.gz",
+    ),
+    "history without a time": (
+        lambda a, _: a.stream("old", SCHEMA, time=tb.arrival(), history="*.csv"),
+        "rows of a file have no time of arrival\n  say which column",
+    ),
     "bad name": (lambda a, s: a.view("My View", s, select={"n": tb.count()}), "bad name"),
     "where not a condition": (
         lambda a, s: a.view("v", s, where="price", select={"n": tb.count()}),
@@ -122,3 +130,16 @@ def test_measures_that_need_the_same_state_share_it() -> None:
     app, prices = declared()
     view = app.view("v", prices, select={"mean": tb.mean("price"), "sum": tb.sum("price"), "n": tb.count("price")})
     assert len(view.states) == 2
+
+
+def test_history_is_part_of_a_stream_but_not_of_what_its_views_are() -> None:
+    apps = []
+    for files in ((), "data/*.parquet", ["a.csv", "b.JSON.gz"]):
+        app = tb.App("bitcoin")
+        prices = app.stream("prices", SCHEMA, time="time", history=files)
+        app.view("n", prices, select={"n": tb.count()})
+        apps.append(app)
+    assert [app.streams["prices"].history for app in apps] == [(), ("data/*.parquet",), ("a.csv", "b.JSON.gz")]
+    assert len({identity(app.views["n"]) for app in apps}) == 1
+    for app in apps:
+        assert tb.App.of(app.definition()).streams["prices"] == app.streams["prices"]

@@ -7,8 +7,8 @@ import pytest
 from tarnbeck.cut import Cut
 from tarnbeck.errors import StoreError
 from tarnbeck.store import rules
-from tarnbeck.store.protocol import LAKE, SPEED, Contribution, Fenced
-from tarnbeck.store.state import Feeder
+from tarnbeck.store.protocol import HISTORY, LAKE, SPEED, Contribution, Fenced
+from tarnbeck.store.state import Feeder, HistoryFile
 from tests.contract.stores import COUNTS, STREAM, Case, cut, layout_of, table
 
 
@@ -210,3 +210,44 @@ def test_an_unknown_stream_or_version_is_named(case: Case) -> None:
         case.store.lake_cut("price")
     with pytest.raises(StoreError, match="there is no version 9"):
         case.store.drop_version(9)
+
+
+def test_files_and_the_log_come_into_the_lake_beside_each_other(case: Case) -> None:
+    store = case.store
+    mirror, loader = store.take_token(LAKE), store.take_token(HISTORY)
+    log = store.open_intent(mirror, STREAM, cut(), cut(5))
+    files = store.open_intent(loader, STREAM, cut(), cut().with_history(100))
+    assert log is not None
+    assert files is not None
+    assert (store.streams()[STREAM].intent, store.streams()[STREAM].loading) == (log, files)
+    assert store.open_intent(loader, STREAM, cut(), cut().with_history(200)) is None
+    assert store.close_intent(files)
+    assert not store.close_intent(files)
+    assert store.lake_cut(STREAM) == cut().with_history(100)
+    assert store.close_intent(log)
+    assert store.lake_cut(STREAM) == cut(5).with_history(100)
+    # Each compares its own part of the lake's cut only.
+    assert store.open_intent(mirror, STREAM, cut(5), cut(7)) is not None
+    assert store.open_intent(loader, STREAM, cut().with_history(99), cut().with_history(200)) is None
+    assert store.open_intent(loader, STREAM, cut().with_history(100), cut().with_history(200)) is not None
+    store.take_token(HISTORY)
+    with pytest.raises(Fenced):
+        store.open_intent(loader, STREAM, cut(), cut().with_history(300))
+    # A log that begins anew is told by what is in the log alone.
+    store.register_stream(STREAM, "{}", "prices", cut(), cut(7))
+
+
+def test_each_file_of_a_history_has_its_place_behind_the_others(case: Case) -> None:
+    store, token = case.store, case.store.take_token(HISTORY)
+    first = HistoryFile("a.csv", 10, 1, "x", 0, 100)
+    empty = HistoryFile("b.csv", 0, 1, "y", 100, 0)
+    last = HistoryFile("A.csv", 10, 1, "z", 100, 50)
+    assert store.add_history(token, STREAM, first)
+    assert not store.add_history(token, STREAM, HistoryFile("c.csv", 10, 1, "w", 0, 100))
+    assert store.add_history(token, STREAM, empty)
+    assert store.add_history(token, STREAM, last)
+    assert [file.end for file in store.history(STREAM)] == [100, 150, 100]
+    assert store.history("other") == ()
+    store.take_token(HISTORY)
+    with pytest.raises(Fenced):
+        store.add_history(token, STREAM, last)

@@ -6,12 +6,14 @@ import itertools
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 import pyarrow as pa
 import pytest
 from hypothesis import given
+from pyarrow import parquet
 
 import tarnbeck as tb
 from tarnbeck.app import App
@@ -21,6 +23,7 @@ from tarnbeck.memory.changes import among, changes_of
 from tarnbeck.memory.partials import partials, rows
 from tarnbeck.schema.decode import events_schema
 from tarnbeck.schema.stream import Stream
+from tarnbeck.testing import run
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 WAIT = 2
@@ -131,6 +134,55 @@ def test_a_change_log_is_the_same_wherever_batches_end_and_gives_the_table_back(
 
 def test_a_definition_is_read_back() -> None:
     assert App.of(APP.definition()).definition() == APP.definition()
+
+
+FILES = {
+    "countries.csv": "code,name,people\nAT,Austria,9\nDE,Germany,84\nXX,,\n",
+    "countries.jsonl": '{"code":"AT","name":"Austria","people":9}\n{"code":"DE","name":"Germany","people":84}\n'
+    '{"code":"XX","name":null,"people":null}\n',
+}
+
+
+@pytest.mark.parametrize("name", [*FILES, "countries.parquet", "rows"])
+def test_events_are_joined_with_static_data_of_a_file(name: str, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in FILES["countries.jsonl"].splitlines()]
+    if name in FILES:
+        (tmp_path / name).write_text(FILES[name])
+    elif name != "rows":
+        parquet.write_table(pa.Table.from_pylist(rows), tmp_path / name)
+    app = tb.App("shop")
+    orders = app.stream("orders", "time timestamp, country string, n int", time="time")
+    source = rows if name == "rows" else tmp_path / name
+    countries = app.static("countries", source, "code string, name string, people int", key="code")
+    app.join("named", orders, countries, on="country", select={"time": "time", "n": "n", "name": "countries.name"})
+    app.join("whole", orders, countries, on="country", where="countries.people > 10")
+    assert App.of(app.definition()).definition() == app.definition()
+    codes = ("DE", "XX", "FR", None, "AT")
+    sent = [{"time": "1850-03-01T00:00:00Z", "country": code, "n": n} for n, code in enumerate(codes)]
+    app.view("all", app.streams["named"], by="name", select={"n": tb.collect("n")})
+    app.view("large", app.streams["whole"], select={"n": tb.collect("n")})
+    found = run(App.of(app.definition()), {"orders": sent})
+    assert {row["name"]: row["n"] for row in found["all"]} == {"Germany": [0], "Austria": [4], None: [1, 2, 3]}
+    assert found["large"] == [{"n": [0]}]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("countries.txt", "", "can't read"),
+        ("missing.csv", None, "no file"),
+        ("countries.csv", "code\nAT\n", "has no column 'people'"),
+        ("countries.csv", "code,people\nAT,many\n", "invalid value 'many'"),
+        ("countries.csv", "code,people\n" + "\n".join(f"{n},{n}" for n in range(60_000)), "its rows are too many"),
+    ],
+)
+def test_a_file_that_can_not_be_static_data_is_refused(
+    name: str, content: str | None, message: str, tmp_path: Path
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(DeclarationError, match=message):
+        tb.App("shop").static("countries", tmp_path / name, "code string, people int", key="code")
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from functools import reduce
 
 from tarnbeck.cut import Cut
 from tarnbeck.store import rules
-from tarnbeck.store.protocol import LAKE, SPEED, Contribution, Fenced, Refused, Switched
+from tarnbeck.store.protocol import HISTORY, LAKE, SPEED, Contribution, Fenced, Refused, Switched
 from tarnbeck.store.state import Feeder, Intent, VersionState
 from tests.simulator import choices
 from tests.simulator.log import BROKEN, Event
-from tests.simulator.world import LAYOUT, STREAM, Violation, World, partial
+from tests.simulator.world import LAYOUT, STREAM, Violation, World, files, partial
 
 Actor = Iterator[None]
 
@@ -55,7 +55,7 @@ def lake(world: World) -> Actor:
     while True:
         intent = choices.resumed(world.stream().intent)
         if intent is None:
-            start = world.lake_cut()
+            start = world.lake_cut().log
             yield
             try:
                 intent = _planned(world, token, start)
@@ -84,12 +84,38 @@ def _written(world: World, intent: Intent) -> Actor:
         yield
         return
     yield
-    world.quarantine.append(broken, choices.quarantined_once(intent.id))
+    world.quarantine.append(broken, choices.quarantined_once(intent.id), LAKE)
     yield
-    world.events.append(rows, intent.id)
+    world.events.append(rows, intent.id, LAKE)
     yield
     world.happened[f"lake closed {world.store.close_intent(intent)}"] += 1
     yield
+
+
+def loader(world: World) -> Actor:
+    """Loads files into the lake beside the lake writer, a few rows at a time."""
+    token = world.store.take_token(HISTORY)
+    yield
+    while True:
+        intent = choices.resumed(world.stream().loading)
+        if intent is None:
+            have = world.lake_cut()
+            yield
+            rows = min(world.history, have.history + (99 if world.quiet else 3))
+            try:
+                if rows == have.history:
+                    world.store.check_token(HISTORY, token)
+                else:
+                    intent = world.store.open_intent(token, STREAM, have, have.with_history(rows))
+            except Fenced:
+                world.happened["load fenced"] += 1
+                return
+            yield
+        if intent is not None:
+            world.events.append(files(intent.end, intent.start), intent.id, HISTORY)
+            yield
+            world.happened[f"load closed {world.store.close_intent(intent)}"] += 1
+            yield
 
 
 def speed(world: World) -> Actor:
@@ -103,7 +129,7 @@ def speed(world: World) -> Actor:
         if not fed:
             yield
             continue
-        lowest = reduce(Cut.meet, [version.cut for version in fed])
+        lowest = reduce(Cut.meet, [version.cut for version in fed]).log
         if position is None or choices.must_rewind(lowest, position):
             position, planned = lowest, None
         end = planned or world.plan(position)
@@ -142,7 +168,7 @@ def _commit(
     """Commit each view's share; True when one was refused, or is behind the batch and could not take part."""
     shares, behind = [], False
     for version in fed:
-        start = choices.start_for(version.cut, position)
+        start = choices.start_for(version.cut, position.with_history(version.cut.history))
         if not start.covers(position):
             behind = True
             continue
@@ -166,10 +192,10 @@ def replay(world: World, version_id: int) -> Actor:
             return
         yield
         lost = world.log.lost(version.cut)
-        if lost and not (choices.replays_from_lake() and _ahead(world.lake_cut(), version.cut)):
+        if lost and not (choices.replays_from_lake() and _ahead(world.lake_cut().log, version.cut.log)):
             yield
             continue
-        end = world.lake_cut() if lost else world.plan(version.cut)
+        end = world.lake_cut().log if lost else world.plan(version.cut)
         yield
         rows = world.events.read(version.cut, end) if lost else world.log.read(version.cut, end)
         if not lost and choices.gap(world.log, version.cut):
@@ -183,7 +209,7 @@ def _handed_over(world: World, version: VersionState) -> bool:
     before = [other.cut for other in world.store.fed()]
     if not world.store.hand_over(version.id):
         return False
-    if before and not version.cut.covers(reduce(Cut.meet, before)):
+    if before and not version.cut.covers(reduce(Cut.meet, before).log):
         raise Violation(f"held back: the live query was taken back to {version.cut} by a hand-over")
     world.happened["handed over"] += 1
     return True

@@ -19,8 +19,9 @@ def batch(world: World, version_id: int, full: bool, leaps: bool, faulty: bool =
     if rolled is None:
         return
     for leap in (True, False):
-        cut = world.lake_cut() if leap else rolled
-        if leap and not (choices.may_leap(world.log, rolled, leaps) and cut.covers(rolled) and cut != rolled):
+        lake = world.lake_cut()
+        cut = lake if leap else choices.with_history(rolled, lake)
+        if leap and not (choices.may_leap(world.log, rolled, leaps) and lake.covers(rolled) and lake.log != rolled.log):
             continue
         while not world.lake_cut().covers(cut):
             yield
@@ -44,7 +45,8 @@ def rebuild(world: World, version_id: int) -> Actor:
     if rolled is None or version is None or rules.answerable(version):
         return
     yield
-    replay = world.store.replay_generation(version_id, LAYOUT, rolled)
+    target = choices.with_history(rolled, world.lake_cut())
+    replay = world.store.replay_generation(version_id, LAYOUT, target)
     if isinstance(replay, Refused):
         return
     world.happened[f"replay {'resumed' if replay.done != version.origin else 'begun'}"] += 1
@@ -76,14 +78,18 @@ def merge(world: World, version_id: int) -> Actor:
         return
     with world.store.snapshot([version.view], {version.view: version_id}) as moment:
         version = moment.versions[version.view]
-        ends = [epoch.end for epoch in version.epochs if epoch.end is not None]
-        if not ends or not rules.answerable(version):
+        closed, left = [epoch for epoch in version.epochs if not epoch.open], rules.open_epoch(version)
+        if left is None or not rules.answerable(version):
             return
         parts = moment.parts(version.view)[1 if version.generation else 0 :]
-        events = [(int(row[0] or 0), int(row[1] or 0)) for part in parts[: len(ends)] for row in part]
+        events = [(int(row[0] or 0), int(row[1] or 0)) for part in parts[: len(closed)] for row in part]
     yield
     base = version.generation.id if version.generation else None
-    yield from Build(world, version, ends[-1], base, events).run(leap=False)
+    cut = choices.with_history(left.start, world.lake_cut())
+    if not closed and cut == left.start:
+        return
+    events += world.events.read(left.start, cut)
+    yield from Build(world, version, cut, base, events).run(leap=False)
 
 
 class Build:

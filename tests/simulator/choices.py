@@ -25,6 +25,16 @@ def lands(version: int, newest: int) -> bool:
     return version > newest
 
 
+def numbered_by(writer: str) -> str:
+    """Whoever loads files and whoever mirrors the log count the versions of a lake table each for itself."""
+    return writer
+
+
+def with_history(cut: Cut, lake: Cut) -> Cut:
+    """A generation takes in all of the history that the lake has."""
+    return cut.with_history(lake.history)
+
+
 def newest_version(versions: Sequence[int | None]) -> int:
     """The newest version is found behind commits that carry none, such as OPTIMIZE."""
     return next((version for version in reversed(versions) if version is not None), 0)

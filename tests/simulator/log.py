@@ -88,20 +88,22 @@ class Log:
 
 @dataclass
 class Table:
-    """A table of the lake: commits of rows, each with the transaction version it was written under, or none."""
+    """A table of the lake: commits of rows, each with who wrote it and under which transaction version, or none."""
 
-    commits: list[tuple[int | None, list[Event]]] = field(default_factory=list)
+    commits: list[tuple[str, int | None, list[Event]]] = field(default_factory=list)
 
-    def append(self, rows: list[Event], version: int) -> None:
-        if choices.lands(version, choices.newest_version([found for found, _ in self.commits])):
-            self.commits.append((version, rows))
+    def append(self, rows: list[Event], version: int, writer: str) -> None:
+        writer = choices.numbered_by(writer)
+        own = [found for name, found, _ in self.commits if name in (writer, "")]
+        if choices.lands(version, choices.newest_version(own)):
+            self.commits.append((writer, version, rows))
 
     def optimize(self) -> None:
         """Rewrite files: a commit that carries no version."""
-        self.commits.append((None, []))
+        self.commits.append(("", None, []))
 
     def rows(self) -> list[Event]:
-        return [row for _, rows in self.commits for row in rows]
+        return [row for _, _, rows in self.commits for row in rows]
 
     def read(self, start: Cut, end: Cut) -> list[Event]:
         return [(p, offset) for p, offset in self.rows() if start[p] <= offset < end[p]]

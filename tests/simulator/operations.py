@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from tarnbeck.store.generation import LEASE_US
 from tarnbeck.store.state import VersionState
 from tests.simulator import choices
-from tests.simulator.actors import Actor, lake, reader, replay, rollback, speed, switch
+from tests.simulator.actors import Actor, lake, loader, reader, replay, rollback, speed, switch
 from tests.simulator.builders import batch, merge, rebuild
 from tests.simulator.world import LAYOUT, STREAM, World
 
 VIEWS = ("a", "b")
-KINDS = ("lake", "speed", "batch", "batch", "reader", "switch", "replay", "rollback", "rebuild", "rebuild")
+KINDS = ("lake", "speed", "batch", "batch", "reader", "switch", "replay", "rollback", "rebuild", "rebuild", "loader")
 MOST_OF_A_KIND = 3
 
 
@@ -39,6 +39,7 @@ def spawn(world: World, cast: Cast, a: int, b: int) -> None:
 def _actor(world: World, kind: str, b: int) -> Actor | None:
     single: dict[str, Callable[[World], Actor]] = {
         "lake": lake,
+        "loader": loader,
         "speed": speed,
         "reader": reader,
         "switch": switch,
@@ -83,6 +84,11 @@ def read(world: World, cast: Cast, a: int, b: int) -> None:
 
 def retain(world: World, cast: Cast, a: int, b: int) -> None:
     world.log.retain(a % len(world.log.records), world.lake_cut(), b % 3)
+
+
+def history(world: World, cast: Cast, a: int, b: int) -> None:
+    """Files with older events are added to those that there are."""
+    world.history += b % 5 + 1
 
 
 def add_partition(world: World, cast: Cast, a: int, b: int) -> None:
@@ -157,6 +163,7 @@ OPERATIONS: dict[str, tuple[Operation, int]] = {
     "crash": (crash, 3),
     "read": (read, 5),
     "retain": (retain, 3),
+    "history": (history, 2),
     "add_partition": (add_partition, 1),
     "create": (create, 3),
     "drop_view": (drop_view, 1),

@@ -8,7 +8,7 @@ from tarnbeck.store import rules
 from tarnbeck.store.generation import LEASE_US
 from tarnbeck.store.state import Feeder, VersionState
 from tests.simulator import choices
-from tests.simulator.actors import Actor, lake, replay, speed
+from tests.simulator.actors import Actor, lake, loader, replay, speed
 from tests.simulator.builders import batch, merge, rebuild
 from tests.simulator.log import EVENT
 from tests.simulator.operations import Cast, create, deploy
@@ -18,11 +18,11 @@ ROUNDS, EARLIEST, NO_NEW_JOBS = 160, 24, 120
 
 
 def settle(world: World, cast: Cast) -> None:
-    """Let everyone who is still there go on, beside a lake writer, two speed writers and a job per version."""
+    """Let everyone who is still there go on, beside a lake writer, a loader, two speed writers and a job each."""
     world.read_all()
     world.quiet = True
     world.log.commit_pending()
-    left: list[Actor | None] = [actor for _, actor in cast.actors]
+    left: list[Actor | None] = [*(actor for _, actor in cast.actors), loader(world)]
     supervised: list[Actor | None] = [lake(world), speed(world), speed(world)]
     jobs: dict[int, Actor | None] = {}
     rounds = 0

@@ -14,7 +14,7 @@ from tests.simulator.history import History, crowded, history_of, play, replayed
 from tests.simulator.settling import interrupted, loaded
 
 MOST = 3_000
-FROM = {"keep_open": 170, "undisturbed": 500}
+FROM = {"ids": 3, "undisturbed": 500}
 """Where a rare violation is known to be near."""
 SPECIAL = {"base_cas": crowded, "leap_tx": crowded, "goes_on": replayed}
 """Histories for rules about batches that overlap, and about replays that are resumed."""

@@ -85,5 +85,14 @@ def test_thousands_of_histories_violate_nothing_and_meet_every_refusal() -> None
     print(dict(happened))
     rare = ["publish base", "publish chain", "publish leap", "publish removed", "publish gone", "commit refused"]
     rare += ["commit fenced", "commit gone", "lake fenced", "lake closed False", "handed over", "switch Refused"]
-    rare += ["rollback done", "rollback alias", "rollback gone", "replay resumed", "replay published"]
+    rare += [
+        "load fenced",
+        "load closed False",
+        "load closed True",
+        "rollback done",
+        "rollback alias",
+        "rollback gone",
+        "replay resumed",
+        "replay published",
+    ]
     assert [what for what in rare if not happened[what]] == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tarnbeck.algebra.state import Raw
-from tarnbeck.cut import Cut
+from tarnbeck.cut import HISTORY, Cut
 from tarnbeck.errors import StoreError
 from tarnbeck.plan.layout import Layout
 from tarnbeck.schema.types import Physical
@@ -57,7 +57,7 @@ def partial(events: list[Event], definition: str) -> pa.Table:
 @dataclass
 class World:
     """Everything there is in one history. `kappa`: no batch layer. `faulty`: some batches lose an event. `quiet`: the
-    settling at the end, without limits."""
+    settling at the end, without limits. `history`: rows of files that there are to load."""
 
     kappa: bool
     log: Log
@@ -67,6 +67,7 @@ class World:
     faulty: bool = False
     events: Table = field(default_factory=Table)
     quarantine: Table = field(default_factory=Table)
+    history: int = 0
     checkpoint: choices.Position = (None, None)
     births: int = 0
     incarnations: dict[str, int] = field(default_factory=dict)
@@ -159,9 +160,8 @@ class World:
         found: Counter[Row] = Counter()
         for row in rows:
             found[row[:3]] += int(row[-1] or 0)
-        wanted: Counter[Row] = Counter(
-            (p, o, int(version.definition)) for p, o in self.log.truth(self.origin, version.cut)
-        )
+        below = [*self.log.truth(self.origin, version.cut), *files(version.cut)]
+        wanted: Counter[Row] = Counter((p, o, int(version.definition)) for p, o in below)
         if found != wanted:
             missing, extra = wanted - found, found - wanted
             kind = "wrong" if missing and extra else "lost" if missing else "double"
@@ -184,10 +184,15 @@ class World:
             raise Violation(f"quarantine: has {sorted(self.quarantine.rows())}, sent were {wanted}")
 
     def settled(self) -> bool:
-        end = self.log.end()
+        end = self.log.end().with_history(self.history)
         return self.lake_cut().covers(end) and all(
             version.cut.covers(end) and rules.answerable(version) for version in self.store.versions().values()
         )
+
+
+def files(end: Cut, start: Cut | None = None) -> list[Event]:
+    """The rows of files between two cuts."""
+    return [(HISTORY, row) for row in range(start.history if start else 0, end.history)]
 
 
 def rows_of(snapshot: Snapshot, view: str) -> list[Row]:

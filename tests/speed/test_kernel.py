@@ -68,3 +68,11 @@ def test_a_view_that_is_ahead_takes_only_what_is_new_to_it() -> None:
     feed = kernel.feed(app.streams["events"], fed)
     assert counted(feed, 10) == {0: 10, 1: 3, 2: 10}
     assert [work.versions for work in feed.works] == [(0, 2), (1,)]
+
+
+def test_what_a_view_has_of_the_history_does_not_matter_to_the_kernel() -> None:
+    app = application()
+    cuts = (ORIGIN, ORIGIN.with_history(99), ORIGIN.with_history(5))
+    feed = kernel.feed(app.streams["events"], list(zip(range(3), cuts, app.views.values(), strict=True)))
+    assert counted(feed, 10) == {0: 10, 1: 10, 2: 10}
+    assert len(feed.works) == 1

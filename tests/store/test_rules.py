@@ -43,6 +43,20 @@ def test_a_generation_at_or_above_the_cut_replaces_all_epochs() -> None:
     assert rules.kept(VERSION, cut(7, 1)) is None
 
 
+def test_history_lifts_a_version_and_leaves_its_epochs_where_they_are_in_the_log() -> None:
+    taken = rules.lifted(VERSION, cut(4).with_history(9))
+    assert taken.cut == cut(6).with_history(9)
+    kept = rules.kept(taken, cut(4).with_history(9))
+    assert kept == [Epoch(2, cut(4).with_history(9), None)]
+    assert rules.publishable(taken, cut(4).with_history(9), kept)
+    # One that has less of it than the version does not fit any more.
+    less = cut(4).with_history(5)
+    again = rules.lifted(taken, less)
+    assert again == taken
+    assert not rules.publishable(again, less, rules.kept(again, less) or ())
+    assert rules.lifted(VERSION, cut(5)) == VERSION
+
+
 def test_a_new_version_starts_at_the_lowest_fed_cut_or_the_origin() -> None:
     assert rules.start_of(cut(1), [cut(5, 2), cut(3, 4)], Feeder.LIVE) == cut(3, 2)
     assert rules.start_of(cut(1), [], Feeder.LIVE) == cut(1)
