@@ -28,6 +28,8 @@ FIGURES = (
     "uniques",
     "views",
     "reading",
+    "moments",
+    "switching",
     "replay",
     "freshness",
     "get",

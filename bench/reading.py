@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 import tarnbeck as tb
+from bench import stored
 from bench.declared import SCHEMA, key_of
 from bench.figure import Figure, Target, percentile
 from bench.place import Place
-from tarnbeck.arrow.partials import partials, steps
-from tarnbeck.cut import Cut
-from tarnbeck.plan.definition import identity, of_stream, of_view
 from tarnbeck.plan.view import View
 from tarnbeck.schema.decode import events_schema
 from tarnbeck.serve.answer import Question, answer
@@ -24,7 +21,6 @@ from tarnbeck.serve.clock import now
 from tarnbeck.serve.render import JSON
 from tarnbeck.serve.render import answer as rendered
 from tarnbeck.serve.shape import Shape
-from tarnbeck.store.protocol import SPEED, Contribution, Refused
 from tarnbeck.store.sqlite import SQLiteStore
 
 SECOND, MINUTE = 1_000_000, 60_000_000
@@ -96,16 +92,12 @@ def _ask(store: SQLiteStore, name: str) -> tuple[list[float], int]:
 
 def _fill(store: SQLiteStore, app: tb.App) -> None:
     """A generation of all but the end of each view, and the rest in an open epoch."""
-    (stream,) = app.streams.values()
-    origin = Cut.of("bench", {})
-    store.register_stream(stream.name, json.dumps(of_stream(stream)), "bench", origin, origin)
-    for view in app.views.values():
-        store.add_view(view.name, stream.name, json.dumps(of_view(view)), identity(view), view.layout)
+    stored.register(store, app)
     for name, (distance, end) in {WINDOW: (SECOND, HALF_HOUR), MINUTES: (MINUTE, MONTH)}.items():
         view, last = app.views[name], START + end - end // 10
-        _commit(store, view, 0, _events(view, START, START, distance))
-        _publish(store, view, _events(view, START, last, distance))
-        _commit(store, view, 1, _events(view, last, START + end, distance))
+        stored.commit(store, view, _events(view, START, START, distance))
+        stored.publish(store, view, [_events(view, START, last, distance)])
+        stored.commit(store, view, _events(view, last, START + end, distance))
 
 
 def _events(view: View, start: int, end: int, distance: int) -> pa.Table:
@@ -119,25 +111,3 @@ def _events(view: View, start: int, end: int, distance: int) -> pa.Table:
     }
     schema = events_schema(view.stream)
     return pa.table([known.get(field.name, pa.nulls(len(times), field.type)) for field in schema], schema=schema)
-
-
-def _commit(store: SQLiteStore, view: View, offset: int, events: pa.Table) -> None:
-    """As if all these events stood at one offset: where they stand in the log is no matter here."""
-    (partial,) = partials(steps(view), events)
-    version = store.aliases()[view.name]
-    start, end = Cut.of("bench", {0: offset}), Cut.of("bench", {0: offset + 1})
-    committed = store.commit(store.take_token(SPEED), [Contribution(version, start, end, view.layout, partial)])
-    assert committed.done, "a new store takes what is contributed"
-
-
-def _publish(store: SQLiteStore, view: View, events: pa.Table) -> None:
-    version = store.aliases()[view.name]
-    cut = store.roll(version)
-    assert cut is not None, "the version was just made"
-    building = store.begin_generation(version, view.layout, cut, None)
-    assert not isinstance(building, Refused), building
-    (partial,) = partials(steps(view), events)
-    building.write(partial)
-    building.seal()
-    outcome = store.publish(building, leap=False)
-    assert not isinstance(outcome, Refused), outcome

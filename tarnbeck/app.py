@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zoneinfo
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self
@@ -12,23 +11,26 @@ from tarnbeck.algebra.aggregate import Aggregate
 from tarnbeck.algebra.custom import Custom, wrapped
 from tarnbeck.cut import Cut
 from tarnbeck.errors import DeclarationError, unknown
+from tarnbeck.plan import table as tables
 from tarnbeck.plan.declare import (
     Scope,
     aggregate_of,
-    derivation,
+    event_time,
+    files_of,
     hidden_states,
     kept_for,
     keys_of,
     late_after,
     outputs_of,
 )
-from tarnbeck.plan.definition import Definition, of_stream, of_view
+from tarnbeck.plan.definition import Definition, derivation_of, of_stream, of_view, window_of
+from tarnbeck.plan.derive import TIME, Made, changed, derivation, joined
 from tarnbeck.plan.view import View
 from tarnbeck.schema import ddl, types
-from tarnbeck.schema.stream import FILES, Arrival, Derivation, Epoch, EventTime, Former, FromColumn, Json, Stream
+from tarnbeck.schema.stream import Arrival, Derivation, Epoch, EventTime, Former, FromColumn, Json, Stream
 from tarnbeck.schema.types import Schema
 from tarnbeck.window import duration
-from tarnbeck.window.window import AllTime, Session, Window, all_time, rollup, session, sliding, tumbling
+from tarnbeck.window.window import Session, Window, all_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,6 +66,7 @@ class App:
     >>> app = App("shop")
     >>> orders = app.stream("orders", "time timestamp, item string, price decimal(18,2)", time="time")
     >>> from tarnbeck.algebra.aggregate import Count
+    >>> from tarnbeck.window.window import tumbling
     >>> sold = app.view("sold", orders, by="item", window=tumbling("1 hour"), select={"orders": Count()})
     >>> list(app.views)
     ['sold']
@@ -108,8 +111,8 @@ class App:
             raise DeclarationError(f"{place}: bad number of partitions {partitions}\n  expected 1 to 10000")
         if key is not None and key not in columns:
             raise DeclarationError(unknown(place, "key column", key, columns.names, "it"))
-        moment = _event_time(place, columns, time, zone)
-        files = _files(place, moment, (history,) if isinstance(history, str) else tuple(history))
+        moment = event_time(place, columns, time, zone)
+        files = files_of(place, moment, (history,) if isinstance(history, str) else tuple(history))
         declared = Stream(name, columns, moment, key, topic, format or Json(), partitions, create, history=files)
         self.streams[name] = declared
         return declared
@@ -134,21 +137,76 @@ class App:
         """
         place = f"stream '{_named('stream', name)}'"
         self._own(place, source)
-        derived, columns = derivation(place, source, where, select, late)
+        made = derivation(place, source, where, select, late)
+        return self._derived(place, name, source, made, time, key, partitions)
+
+    def join(
+        self,
+        name: str,
+        source: Stream,
+        table: View,
+        /,
+        *,
+        on: str | Mapping[str, str] | None = None,
+        where: str | None = None,
+        select: Sequence[str] | Mapping[str, str] | None = None,
+        wait: str | None = None,
+        time: str | EventTime | None = None,
+        key: str | None = None,
+        partitions: int | None = None,
+    ) -> Stream:
+        """Declares a stream of events, each with the row of a table that was true at the event's time.
+
+        `on` says what is compared with the table's keys, if it is not a column of the same name. The row is a struct
+        with the table's name, null if there is none: `select={"time": "time", "city": "homes.city"}`. A change of the
+        table that the log received after the event counts if it came within `wait`.
+        """
+        place = f"stream '{_named('stream', name)}'"
+        self._own(place, source)
+        self._own_table(place, table)
+        made = joined(place, source, table, on, where, select, wait)
+        return self._derived(place, name, source, made, time, key, partitions)
+
+    def changes(self, name: str, table: View, /, *, partitions: int | None = None) -> Stream:
+        """Declares a stream of a table's changes: time, keys, the row before and after, null where there is none, cut.
+
+        They come in the order in which the log told them; what did not change the row that holds is left out.
+        """
+        place = f"stream '{_named('stream', name)}'"
+        self._own_table(place, table)
+        made = changed(place, table)
+        key = made[1][1].name if len(made[1]) == 5 else None
+        return self._derived(place, name, table.stream, made, TIME, key, partitions)
+
+    def _derived(
+        self,
+        place: str,
+        name: str,
+        source: Stream,
+        made: Made,
+        time: str | EventTime | None,
+        key: str | None,
+        partitions: int | None,
+    ) -> Stream:
+        derived, columns = made
         names = [column.name for column in columns]
         moment = source.time if time is None else time
         kept = not isinstance(moment, (FromColumn, Epoch)) or moment.column in names
         if not kept:
             raise DeclarationError(f"{place}: it has no event time\n  keep the column in select, or say which: time=")
-        made = self.stream(
+        stream = self.stream(
             name,
             str(Schema(columns)),
             time=moment,
             key=source.key if key is None and source.key in names else key,
             partitions=partitions or source.partitions,
         )
-        self.streams[name] = replace(made, derived=derived)
+        self.streams[name] = replace(stream, derived=derived)
         return self.streams[name]
+
+    def _own_table(self, place: str, table: View) -> None:
+        if self.views.get(table.name) is not table:
+            raise DeclarationError(f"{place}: its table is not one of app '{self.name}'")
 
     def _own(self, place: str, source: Stream) -> None:
         if self.streams.get(source.name) is not source:
@@ -157,7 +215,7 @@ class App:
     def view(
         self,
         name: str,
-        source: Stream,
+        source: Stream | View,
         /,
         *,
         by: str | Sequence[str] | Mapping[str, str] = (),
@@ -172,10 +230,12 @@ class App:
         Events are counted however late they come, unless `late` says otherwise, such as "drop after 1 hour", or "to
         late_orders after 1 hour", which makes a stream of those that are left out. Windows are kept for ever, or as
         long as `keep` says: "30 days", or for each level of a rollup {"second": "2 days"}.
+
+        Over a table it aggregates the rows that hold, and follows their changes.
         """
-        place = f"view '{_named('view', name)}'"
-        if name in self.views:
-            raise DeclarationError(f"{place}: declared twice\n  choose another name")
+        place = self._new("view", name)
+        if isinstance(source, View):
+            return self._over(place, name, source, by, where, select, (window, late, keep))
         self._own(place, source)
         scope = Scope(place, f"stream '{source.name}'", {column.name: column.type for column in source.schema})
         condition = None if where is None else scope.expression(where, expected=types.BOOL)
@@ -189,6 +249,53 @@ class App:
         declared = View(name, source, keys, condition, window or all_time(), outputs, states, latest, kept)
         self.views[name] = declared
         return declared
+
+    def table(
+        self,
+        name: str,
+        source: Stream,
+        /,
+        *,
+        key: str | Sequence[str] | Mapping[str, str],
+        select: Sequence[str] | Mapping[str, str] | None = None,
+        where: str | None = None,
+        delete: str | None = None,
+    ) -> View:
+        """Declares a table: of each key the newest row by event time, and what it was at any moment before.
+
+        An event for which `delete` is true removes the row of its key. Without `select`, a row has all columns.
+        """
+        place = self._new("table", name)
+        self._own(place, source)
+        self.views[name] = tables.table(place, name, source, key, select, where, delete)
+        return self.views[name]
+
+    def _over(
+        self,
+        place: str,
+        name: str,
+        source: View,
+        by: str | Sequence[str] | Mapping[str, str],
+        where: str | None,
+        select: Mapping[str, Aggregate | Custom | str],
+        refused: tuple[object, ...],
+    ) -> View:
+        if self.views.get(source.name) is not source:
+            raise DeclarationError(f"{place}: its source is not a table of app '{self.name}'")
+        if any(option is not None for option in refused):
+            raise DeclarationError(
+                f"{place}: it is over a table, whose rows hold until they change: it takes no window, late or keep\n"
+                "  ask for another moment when reading: as_of"
+            )
+        self.views[name] = tables.over(place, name, source, by, where, wrapped(select))
+        return self.views[name]
+
+    def _new(self, what: str, name: str) -> str:
+        """Where an error is, if one is found in this declaration."""
+        place = f"{what} '{_named(what, name)}'"
+        if name in self.views:
+            raise DeclarationError(f"{place}: declared twice\n  choose another name")
+        return place
 
     def _aside(self, place: str, name: str, source: Stream, latest: int | None) -> None:
         """The stream of late events, which several views may share."""
@@ -237,8 +344,7 @@ class App:
         )
         if derived is not None:
             late = None if derived["late"] is None else duration.duration(derived["late"])
-            select = tuple(derived["select"].items())
-            made = replace(made, derived=Derivation(derived["source"], derived["where"], select, late))
+            made = replace(made, derived=derivation_of(derived, late))
         former = tuple(
             Former(ddl.parse(each["schema"], place=f"stream '{made.name}'"), Cut.from_json(each["until"]))
             for each in definition.get("former", ())
@@ -247,20 +353,34 @@ class App:
         return self.streams[made.name]
 
     def view_of(self, definition: Definition) -> View:
-        select = {
-            name: output if isinstance(output, str) else aggregate_of(*output)
-            for name, output in definition["select"].items()
-        }
+        if "table" in definition:
+            return self._table_of(definition)
         return self.view(
             definition["name"],
             self.streams[definition["stream"]],
             by=definition["by"],
             where=definition["where"],
-            window=_window_of(definition["window"]),
+            window=window_of(definition["window"]),
             late=definition.get("late"),
             keep=definition.get("keep"),
-            select=select,
+            select=_select(definition),
         )
+
+    def _table_of(self, definition: Definition) -> View:
+        name, source = definition["name"], self.streams[definition["stream"]]
+        made = self.table(name, source, where=definition["where"], **definition["table"])
+        if "over" not in definition:
+            return made
+        shown = definition["over"]
+        self.views[name] = tables.over(f"view '{name}'", name, made, shown["by"], shown["where"], _select(shown))
+        return self.views[name]
+
+
+def _select(definition: Definition) -> dict[str, Aggregate | str]:
+    return {
+        name: output if isinstance(output, str) else aggregate_of(*output)
+        for name, output in definition["select"].items()
+    }
 
 
 def _named(what: str, name: str) -> str:
@@ -269,51 +389,3 @@ def _named(what: str, name: str) -> str:
             f"{what} {name!r}: bad name\n  expected a lower-case letter, then letters, digits or '_' (at most 63)"
         )
     return name
-
-
-def _event_time(place: str, columns: Schema, time: str | EventTime, zone: str | None) -> EventTime:
-    moment = FromColumn(time, zone) if isinstance(time, str) else time
-    if isinstance(moment, Arrival):
-        return moment
-    if moment.column not in columns:
-        raise DeclarationError(unknown(place, "time column", moment.column, columns.names, "it"))
-    found = columns[moment.column].type
-    fits = (types.TIMESTAMP,) if isinstance(moment, FromColumn) else (types.INT, types.LONG, types.DOUBLE)
-    if found not in fits:
-        hint = (
-            "" if isinstance(moment, Epoch) else f"\n  for a number of seconds: time=tb.epoch({moment.column!r}, 's')"
-        )
-        expected = " or ".join(map(str, fits))
-        raise DeclarationError(f"{place}: time column '{moment.column}': expected {expected}, found {found}{hint}")
-    if zone is not None:
-        try:
-            zoneinfo.ZoneInfo(zone)
-        except (zoneinfo.ZoneInfoNotFoundError, ValueError):
-            raise DeclarationError(f"{place}: unknown time zone {zone!r}\n  for example: 'Europe/Vienna'") from None
-    return moment
-
-
-def _files(place: str, moment: EventTime, names: tuple[str, ...]) -> tuple[str, ...]:
-    for name in names:
-        if not name.lower().endswith(FILES):
-            raise DeclarationError(
-                f"{place}: history: can't read '{name}'\n  expected names that end in: {', '.join(FILES)}"
-            )
-    if names and isinstance(moment, Arrival):
-        raise DeclarationError(
-            f"{place}: history: rows of a file have no time of arrival\n"
-            "  say which column has their time: time='column'"
-        )
-    return names
-
-
-def _window_of(definition: Definition) -> Window:
-    if "tumbling" in definition:
-        return tumbling(definition["tumbling"])
-    if "sliding" in definition:
-        return sliding(definition["sliding"], every=definition["every"])
-    if "session" in definition:
-        return session(definition["session"])
-    if "rollup" in definition:
-        return rollup(*definition["rollup"], zone=definition["zone"])
-    return AllTime()

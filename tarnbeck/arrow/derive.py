@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 
+from tarnbeck.algebra.aggregate import UNIX
 from tarnbeck.arrow.partials import connection
 from tarnbeck.expression import check
+from tarnbeck.memory.changes import Lookup, joined, told
 from tarnbeck.memory.partials import rows
+from tarnbeck.plan.table import row_of
+from tarnbeck.plan.view import View
 from tarnbeck.schema.encode import encoded
 from tarnbeck.schema.stream import Stream
+from tarnbeck.schema.types import Type
 
 RECEIVED = "_received"
 
@@ -25,12 +30,26 @@ class Made:
     received: datetime
 
 
-def derived(stream: Stream, source: Stream, events: pa.Table) -> Iterator[Made]:
-    """The events of a stream that is derived from this source, in the order of the log."""
+def derived(
+    stream: Stream, source: Stream, events: pa.Table, table: View | None = None, lookup: Lookup | None = None
+) -> Iterator[Made]:
+    """The events of a stream that is derived from this source, in the order of the log.
+
+    What is joined with a table, or tells its changes, needs that table and a lookup in it.
+    """
+    made = stream.derived
+    assert made is not None  # noqa: S101 (asked for derived streams only)
+    if table is not None and lookup is not None:
+        if made.changes is not None:
+            for change, row in told(table, list(rows(events)), lookup):
+                yield Made(encoded(stream, row), UNIX + timedelta(microseconds=change.received))
+            return
+        if made.join is not None:
+            events = joined(made.join, table, source, events, lookup)
     opened = connection()
     opened.register("source", events)
     try:
-        found = opened.sql(_sql(stream, source)).to_arrow_table()
+        found = opened.sql(_sql(stream, source, table)).to_arrow_table()
     finally:
         opened.unregister("source")
     for row in rows(found):
@@ -38,10 +57,12 @@ def derived(stream: Stream, source: Stream, events: pa.Table) -> Iterator[Made]:
         yield Made(encoded(stream, row), received)
 
 
-def _sql(stream: Stream, source: Stream) -> str:
+def _sql(stream: Stream, source: Stream, table: View | None) -> str:
     made = stream.derived
     assert made is not None  # noqa: S101 (asked for derived streams only)
-    columns = {column.name: column.type for column in source.schema}
+    columns: dict[str, Type] = {column.name: column.type for column in source.schema}
+    if table is not None:
+        columns[table.name] = row_of(table)
     place, owner = f"stream '{stream.name}'", f"stream '{source.name}'"
     chosen = [(name, check(text, columns, place=place, owner=owner).duckdb()) for name, text in made.select]
     chosen = chosen or [(name, _quoted(name)) for name in columns]

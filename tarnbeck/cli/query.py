@@ -33,6 +33,15 @@ def query(
         str | None, typer.Option("--since", metavar="TIME", help="From here on, such as 2026-01-31T12:00:00Z.")
     ] = None,
     until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Up to here.")] = None,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", metavar="TIME", help="Of a table: what was true at this time.")
+    ] = None,
+    known: Annotated[
+        str | None, typer.Option("--known", metavar="TIME", help="Of a table: what had been received by this time.")
+    ] = None,
+    at_cut: Annotated[
+        str | None, typer.Option("--at-cut", metavar="CUT", help="Of a table: what was known at this cut: '0:5 1:7'.")
+    ] = None,
     per: Per = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many rows, the newest.")] = 10_000,
     by: By = None,
@@ -67,6 +76,9 @@ def query(
             view,
             last=last,
             against=against,
+            as_of=as_of,
+            known=known,
+            at_cut=at_cut,
             since=since,
             until=until,
             per=per,

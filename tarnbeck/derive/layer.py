@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-import pyarrow as pa
-
-from tarnbeck.arrow.derive import derived
-from tarnbeck.errors import TarnbeckError
-from tarnbeck.log.follow import Record
+from tarnbeck.arrow.derive import Made, derived
+from tarnbeck.cut import Cut
+from tarnbeck.derive import lookup
+from tarnbeck.log.follow import Record, of_records
 from tarnbeck.log.pack import key_of
 from tarnbeck.log.relay import Outgoing, relay
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.schema.decode import decode
-from tarnbeck.schema.decoded import RECORDS
 from tarnbeck.schema.stream import Stream
 from tarnbeck.store.definitions import stream_of
 from tarnbeck.store.protocol import Store
@@ -25,60 +24,74 @@ PAUSE = 2.0
 """Seconds after a failure before it is tried again."""
 
 
-def run(
-    log: LogSettings,
-    store: Store,
-    stop: threading.Event,
-    told: Callable[[int], None],
-    failed: Callable[[BaseException], None],
-) -> None:
-    """Feeds the derived streams of the catalog until told to stop; a failure is told and tried again."""
+@dataclass(frozen=True)
+class Setting:
+    """What every feed works with; `told` hears of records, `failed` of what went wrong and is tried again."""
+
+    log: LogSettings
+    store: Store
+    clock: Callable[[], int]
+    stop: threading.Event
+    told: Callable[[int], None]
+    failed: Callable[[BaseException], None]
+
+
+def run(setting: Setting) -> None:
+    """Feeds the derived streams of the catalog until told to stop."""
     feeds: dict[str, threading.Thread] = {}
     while True:
-        for name, state in store.streams().items():
+        for name, state in setting.store.streams().items():
             stream = stream_of(state)
             if stream.derived is not None and name not in feeds:
-                feeds[name] = threading.Thread(target=_feed, args=(log, store, stream, stop, told, failed), name=name)
+                feeds[name] = threading.Thread(target=_feed, args=(setting, stream), name=name)
                 feeds[name].start()
-        if stop.wait(LOOK):
+        if setting.stop.wait(LOOK):
             break
     for feed in feeds.values():
         feed.join()
 
 
-def _feed(
-    log: LogSettings,
-    store: Store,
-    stream: Stream,
-    stop: threading.Event,
-    told: Callable[[int], None],
-    failed: Callable[[BaseException], None],
-) -> None:
+def _feed(setting: Setting, stream: Stream) -> None:
     assert stream.derived is not None  # noqa: S101 (asked for derived streams only)
-    known = store.streams()[stream.derived.source]
+    known, stop = setting.store.streams()[stream.derived.source], setting.stop
     source = stream_of(known)
 
     def make(records: Sequence[Record]) -> Iterator[Outgoing]:
-        for made in derived(stream, source, decode(source, _table(records)).events):
+        for made in _made(setting, stream, source, records):
             yield Outgoing(made.value, key_of(stream, made.value), made.received)
 
     while not stop.is_set():
         try:
-            relay(log, source.topic, stream.topic, known.origin, make, stop=stop.is_set, told=told)
-        except TarnbeckError as error:
-            failed(error)
-            stop.wait(PAUSE)
+            relay(setting.log, source.topic, stream.topic, known.origin, make, stop=stop.is_set, told=setting.told)
+        except Exception as error:
+            # Whatever went wrong, a thread that ended without a word would leave the stream behind for ever.
+            if not stop.is_set():
+                setting.failed(error)
+                stop.wait(PAUSE)
 
 
-def _table(records: Sequence[Record]) -> pa.Table:
-    return pa.table(
-        {
-            "partition": [record.partition for record in records],
-            "offset": [record.offset for record in records],
-            "timestamp": [record.timestamp for record in records],
-            "key": [record.key for record in records],
-            "value": [record.value for record in records],
-            "content_type": [record.content_type for record in records],
-        },
-        schema=RECORDS,
-    )
+def _made(setting: Setting, stream: Stream, source: Stream, records: Sequence[Record]) -> Iterator[Made]:
+    """What is made of one batch of records, with the rows of a table where it takes one."""
+    assert stream.derived is not None  # noqa: S101 (asked for derived streams only)
+    join, changes, store = stream.derived.join, stream.derived.changes, setting.store
+    events = decode(source, of_records(records)).events
+    looked_up = join or changes
+    if looked_up is None:
+        yield from derived(stream, source, events)
+        return
+    table = lookup.table_of(store, looked_up)
+    if join is not None:
+        newest = max(record.timestamp for record in records)
+        lookup.await_arrivals(setting.log, store, table, newest, join.wait, setting.clock, setting.stop)
+    else:
+        lookup.await_table(store, table, _before(store, source, records), setting.stop)
+    with lookup.looking(store, table) as found:
+        yield from derived(stream, source, events, table, found)
+
+
+def _before(store: Store, source: Stream, records: Sequence[Record]) -> Cut:
+    """Up to where the log stood before these records, in their partitions."""
+    first: dict[int, int] = {}
+    for record in records:
+        first.setdefault(record.partition, record.offset)
+    return Cut.of(store.streams()[source.name].origin.topic, first)

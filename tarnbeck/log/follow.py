@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import pyarrow as pa
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from tarnbeck.cut import Cut
@@ -13,6 +14,7 @@ from tarnbeck.errors import LogError, UsageError
 from tarnbeck.log import topics
 from tarnbeck.log.client import Reasons, failure
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.schema.decoded import RECORDS
 from tarnbeck.schema.packs import HEADER, opened
 from tarnbeck.schema.strict import Reject
 
@@ -45,6 +47,21 @@ class Record:
             return opened(self.value, self.content_type)
         except Reject:
             return [self.value]
+
+
+def of_records(records: Sequence[Record]) -> pa.Table:
+    """Records as decoding takes them."""
+    return pa.table(
+        {
+            "partition": [record.partition for record in records],
+            "offset": [record.offset for record in records],
+            "timestamp": [record.timestamp for record in records],
+            "key": [record.key for record in records],
+            "value": [record.value for record in records],
+            "content_type": [record.content_type for record in records],
+        },
+        schema=RECORDS,
+    )
 
 
 @dataclass(frozen=True)

@@ -102,12 +102,11 @@ def _parts(spark: Any, settings: Settings, stop: threading.Event, report: Report
         )
 
     def derived() -> None:
+        store = SQLiteStore(settings.store, now)
         derive.run(
-            log,
-            SQLiteStore(settings.store, now),
-            stop,
-            told=lambda records: report.add("derive", records),
-            failed=report.failed("derive"),
+            derive.Setting(
+                log, store, now, stop, lambda records: report.add("derive", records), report.failed("derive")
+            )
         )
 
     return {"speed": feed, "lake": mirror, "derive": derived}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zoneinfo
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,8 +17,8 @@ from tarnbeck.errors import DeclarationError, UsageError, unknown
 from tarnbeck.expression import Expression, check
 from tarnbeck.plan.view import ARRIVAL, Derived, Key, Measure, StateCall
 from tarnbeck.schema import types
-from tarnbeck.schema.stream import Derivation, Stream
-from tarnbeck.schema.types import Column, Decimal, Physical, Scalar, ScalarType, Type
+from tarnbeck.schema.stream import FILES, Arrival, Epoch, EventTime, FromColumn
+from tarnbeck.schema.types import Decimal, Physical, Scalar, ScalarType, Schema, Type
 from tarnbeck.window.duration import duration
 from tarnbeck.window.window import AllTime, Sliding, Window
 
@@ -61,26 +62,6 @@ def late_after(place: str, late: str | None) -> tuple[int | None, str | None]:
         return duration(found["length"]), found["stream"]
     except UsageError as wrong:
         raise DeclarationError(f"{place}: late={late!r}: {wrong}") from None
-
-
-def derivation(
-    place: str, source: Stream, where: str | None, select: Sequence[str] | Mapping[str, str] | None, late: str | None
-) -> tuple[Derivation, tuple[Column, ...]]:
-    """How a stream is made of another, and the columns that it has."""
-    scope = Scope(place, f"stream '{source.name}'", {column.name: column.type for column in source.schema})
-    condition = None if where is None else scope.expression(where, expected=types.BOOL).sql
-    try:
-        length = None if late is None else duration(late)
-    except UsageError as wrong:
-        raise DeclarationError(f"{place}: late={late!r}: {wrong}") from None
-    if select is None:
-        return Derivation(source.name, condition, (), length), source.schema.columns
-    named = select if isinstance(select, Mapping) else {column: column for column in select}
-    if not named:
-        raise DeclarationError(f"{place}: select is empty\n  name at least the column of the event time")
-    made = {name: scope.expression(text) for name, text in named.items()}
-    columns = tuple(Column(name, expression.type) for name, expression in made.items())
-    return Derivation(source.name, condition, tuple((n, e.sql) for n, e in made.items()), length), columns
 
 
 def kept_for(place: str, window: Window, keep: str | Mapping[str, str] | None) -> tuple[int | None, ...]:
@@ -214,3 +195,41 @@ def aggregate_of(name: str, *given: str | dict[str, Any] | None) -> Aggregate:
     options = given[-1] if given and isinstance(given[-1], dict) else {}
     known = AGGREGATES.get(name)
     return custom.again(name, columns, options) if known is None else known.again(columns, options)
+
+
+def event_time(place: str, columns: Schema, time: str | EventTime, zone: str | None) -> EventTime:
+    """When a stream's events happened, if its columns can tell."""
+    moment = FromColumn(time, zone) if isinstance(time, str) else time
+    if isinstance(moment, Arrival):
+        return moment
+    if moment.column not in columns:
+        raise DeclarationError(unknown(place, "time column", moment.column, columns.names, "it"))
+    found = columns[moment.column].type
+    fits = (types.TIMESTAMP,) if isinstance(moment, FromColumn) else (types.INT, types.LONG, types.DOUBLE)
+    if found not in fits:
+        hint = (
+            "" if isinstance(moment, Epoch) else f"\n  for a number of seconds: time=tb.epoch({moment.column!r}, 's')"
+        )
+        expected = " or ".join(map(str, fits))
+        raise DeclarationError(f"{place}: time column '{moment.column}': expected {expected}, found {found}{hint}")
+    if zone is not None:
+        try:
+            zoneinfo.ZoneInfo(zone)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+            raise DeclarationError(f"{place}: unknown time zone {zone!r}\n  for example: 'Europe/Vienna'") from None
+    return moment
+
+
+def files_of(place: str, moment: EventTime, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of files that hold a stream's history, checked."""
+    for name in names:
+        if not name.lower().endswith(FILES):
+            raise DeclarationError(
+                f"{place}: history: can't read '{name}'\n  expected names that end in: {', '.join(FILES)}"
+            )
+    if names and isinstance(moment, Arrival):
+        raise DeclarationError(
+            f"{place}: history: rows of a file have no time of arrival\n"
+            "  say which column has their time: time='column'"
+        )
+    return names

@@ -64,6 +64,19 @@ class StateCall:
 
 
 @dataclass(frozen=True)
+class Table:
+    """What makes a view a table: its rows are single changes, and of each key the one that holds is answered from.
+
+    The keys of such a view are the table's own, then an event's time and place; its states are when the log received
+    the change, whether it deletes the row (if `deleted` says when it does), and the columns of the row.
+    """
+
+    deleted: Expression | None
+    over: View
+    """What is answered: a view over the rows that hold, as if they were events."""
+
+
+@dataclass(frozen=True)
 class View:
     """One declared view: data only. Engines are functions over it."""
 
@@ -78,6 +91,7 @@ class View:
     """An event that was received more than so many microseconds after its time is left out; None: none is."""
     keep: tuple[int | None, ...] = ()
     """How many microseconds the panes of each level are kept, None: for ever; nothing at all: so are all."""
+    table: Table | None = None
 
     @functools.cached_property
     def layout(self) -> Layout:
@@ -100,6 +114,8 @@ class View:
     @functools.cached_property
     def clock(self) -> int | None:
         """Which field of a row of raw states is the newest arrival, in a view that does not keep everything."""
+        if not self.keep:
+            return None
         parts = zip(self._slots(), self.states, strict=True)
         return next((slot.start for slot, call in parts if any(a.sql == ARRIVAL for a in call.arguments)), None)
 

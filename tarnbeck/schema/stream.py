@@ -54,6 +54,28 @@ class Former:
 
 
 @dataclass(frozen=True)
+class Join:
+    """The row of a table that an event is joined with: the one that was true at the event's time.
+
+    Of its changes those count that the log had received no more than `wait` microseconds after the event itself. `on`
+    are the table's keys, each with an expression over the event; `definition` is how the table was declared.
+    """
+
+    table: str
+    definition: str
+    on: tuple[tuple[str, str], ...]
+    wait: int
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The table whose changes a stream tells, and how it was declared."""
+
+    table: str
+    definition: str
+
+
+@dataclass(frozen=True)
 class Derivation:
     """How the events of a stream are made of another's: those that pass, with these columns.
 
@@ -64,6 +86,8 @@ class Derivation:
     where: str | None
     select: tuple[tuple[str, str], ...]
     late: int | None = None
+    join: Join | None = None
+    changes: Changes | None = None
 
 
 @dataclass(frozen=True)

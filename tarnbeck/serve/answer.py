@@ -15,8 +15,9 @@ from tarnbeck.errors import NotReady, StoreError, UsageError, unknown
 from tarnbeck.plan.keep import Kept, kept
 from tarnbeck.plan.view import View
 from tarnbeck.schema.types import Type
-from tarnbeck.serve import compare, merge, moment, values
+from tarnbeck.serve import compare, held, merge, moment, values
 from tarnbeck.serve import shape as shapes
+from tarnbeck.serve.held import NOW, When
 from tarnbeck.serve.memo import Plan, Row, memo
 from tarnbeck.serve.shape import AS_STORED, Merged, Shape
 from tarnbeck.serve.table import of_rows
@@ -50,7 +51,8 @@ class Question:
 
     `keys` compares key columns, None being null; `per` is a level of a rollup, the finest when left out. All windows
     that overlap [since, until), in UTC microseconds, are asked for; when they are more than `limit`, the newest. With
-    `against`, that range and [against, until) are compared, each as one window.
+    `against`, that range and [against, until) are compared, each as one window. `when` is the moment that a table is
+    asked for.
     """
 
     view: str
@@ -61,6 +63,7 @@ class Question:
     limit: int = LIMIT
     shape: Shape = AS_STORED
     against: int | None = None
+    when: When = NOW
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,7 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
     level = _level(plan.view, question)
     shape = question.shape
     shaped = plan if shape == AS_STORED else known.shaped(version, plan.view, shape, level)
+    cut = _known_at(plan, version, question.when)
     raws, panes = _raw_keys(plan.view, question.keys), _panes(plan.view, shaped.view, question, level)
     bound = kept(plan.view, level, known.arrived(snapshot, plan.view))
     if bound is not None:
@@ -187,10 +191,19 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
     # Rows are a function of a version and a cut: until the next commit, the same question has the same answer.
     whole = isinstance(plan.view.window, (Sliding, Session)) or shape != AS_STORED
     range_ = (question.since, question.until) if whole else panes
-    asked = (version.id, version.cut, level, tuple(sorted(raws.items())), range_, _limit(question), shape)
+    asked = (
+        version.id,
+        version.cut,
+        level,
+        tuple(sorted(raws.items())),
+        range_,
+        _limit(question),
+        shape,
+        question.when,
+    )
     found = known.answered(asked)
     if found is None:
-        merged = merge.read(snapshot, plan.view, level, raws, panes, reach)
+        merged = held.merged(snapshot, plan, level, raws, panes, reach, question.when)
         found = _found(shaped, level, merged, question, bound, reach)
         known.keep(asked, found)
     rows, truncated = found
@@ -199,7 +212,7 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
         version.id,
         shaped.columns,
         list(rows),
-        version.cut,
+        cut,
         version.origin,
         shaped.view.window.levels[level if shaped is plan else 0],
         question.since,
@@ -207,6 +220,23 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
         truncated,
         kept_since=None if bound is None else bound.pane if shape.one else bound.window,
     )
+
+
+def _known_at(plan: Plan, version: VersionState, when: When) -> Cut:
+    """The cut that an answer covers: the one that a table is asked for, else where the view stands."""
+    if when != NOW and plan.table is None:
+        raise UsageError(
+            f"view '{version.view}': it is no table, so there is no other moment of it\n"
+            "  leave out as_of, known and at_cut; windows are asked for by since and until"
+        )
+    if when.at_cut is None:
+        return version.cut
+    cut = Cut.of(version.cut.topic, dict(when.at_cut.offsets))
+    if not version.cut.covers(cut):
+        raise UsageError(
+            f"view '{version.view}': at_cut {cut} is ahead of it\n  it stands at {version.cut}: ask for a cut below"
+        )
+    return cut
 
 
 def _compared(store: Store, snapshot: Snapshot, question: Question, reach: int) -> Answer:

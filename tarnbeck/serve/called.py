@@ -9,11 +9,13 @@ from sqlglot import exp
 
 from tarnbeck.errors import UsageError, unknown
 from tarnbeck.plan.view import View
-from tarnbeck.serve import moment
+from tarnbeck.serve import held, moment
 from tarnbeck.serve import shape as shapes
 from tarnbeck.serve.answer import MOST, Question
 
 ARGUMENTS = ("per", "by", "every", "fill", "cumulative", "last", "against", "since", "until", "ask", "bounds")
+MOMENTS = ("as_of", "known", "at_cut")
+"""What only tables are asked by."""
 _SQL_HAS = {"having": "WHERE", "top": "ORDER BY and LIMIT", "limit": "ORDER BY and LIMIT"}
 
 Fold = Callable[[exp.Expr], int | None]
@@ -29,7 +31,7 @@ def question(view: View, call: exp.Anonymous, fold: Fold) -> Question:
     for name, value in _named(place, call):
         if name in given or keys.get(name) in chosen:
             raise UsageError(f"{place}: argument '{name}' is given twice\n  leave one of them out")
-        if name in ARGUMENTS:
+        if name in ARGUMENTS or name in MOMENTS:
             given[name] = _READ[name](f"{place}: {name}", value, fold)
         elif name in keys:
             chosen[keys[name]] = _key(f"{place}: {name}", value)
@@ -42,7 +44,8 @@ def question(view: View, call: exp.Anonymous, fold: Fold) -> Question:
     against = moment.compared(given.get("against"), given.get("last"), until, now)
     options = {name: given[name] for name in ("fill", "cumulative", "ask", "bounds") if name in given}
     shape = shapes.read(given.get("by"), given.get("every"), **options)
-    return Question(view.name, chosen, given.get("per"), since, until, MOST, shape, against)
+    when = held.when(*(given.get(name) for name in MOMENTS))
+    return Question(view.name, chosen, given.get("per"), since, until, MOST, shape, against, when)
 
 
 def _named(place: str, call: exp.Anonymous) -> Iterator[tuple[str, exp.Expr]]:
@@ -114,4 +117,7 @@ _READ: dict[str, Callable[[str, exp.Expr, Fold], Any]] = {
     "until": _moment,
     "ask": _texts,
     "bounds": _flag,
+    "as_of": _moment,
+    "known": _moment,
+    "at_cut": _text,
 }

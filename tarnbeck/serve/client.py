@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ from tarnbeck.serve.answer import LIMIT, Answer, Question, answers
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
 from tarnbeck.serve.follow import Live, Updates, follow
+from tarnbeck.serve.held import when
 from tarnbeck.serve.moment import compared, resolve
 from tarnbeck.serve.parameters import HEARTBEAT, live
 from tarnbeck.serve.parameters import wait as waiting
@@ -29,6 +30,7 @@ from tarnbeck.store.sqlite import SQLiteStore
 
 if TYPE_CHECKING:
     from tarnbeck.log.produce import Sent
+    from tarnbeck.replay.fold import Folded, Step
     from tarnbeck.schema.stream import Stream
 
 FOLDER = ".tarnbeck"
@@ -44,6 +46,7 @@ class Source(Protocol):
     ) -> Updates: ...
     def views(self) -> list[dict[str, Any]]: ...
     def send(self, stream: str, events: Events) -> Sent: ...
+    def fold(self, stream: str, step: Step, start: Any, by: str | Sequence[str] | None) -> Folded: ...
     def close(self) -> None: ...
 
 
@@ -89,6 +92,9 @@ class Client:
         ask: Mapping[str, Any] | Sequence[str] | None = None,
         bounds: bool = False,
         against: str | None = None,
+        as_of: str | datetime | None = None,
+        known: str | datetime | None = None,
+        at_cut: str | None = None,
         **named: Any,
     ) -> Answer:
         """The rows of a view, with the cut they cover: `query("ohlc", currency="EUR", last="1h")`.
@@ -104,9 +110,13 @@ class Client:
         `ask` names the value that an output is asked about, such as the share of a quantile; `bounds` adds columns
         NAME_low and NAME_high to every estimate. `last="1h", against="1d"` compares two ranges, key by key, at one cut:
         each output once for the last hour and once, as `…_against`, for the last day.
+
+        A table, or a view over one, is asked for another moment by `as_of`, a time of its events: what was true then;
+        by `known`, a time at which the log had received them, or `at_cut`, such as "0:5 1:7": what was known then.
         """
-        options = {"last": last, "since": since, "until": until, "per": per, "limit": limit, "wait": wait}
-        options["against"] = against
+        options: dict[str, Any] = {"last": last, "since": since, "until": until, "per": per, "limit": limit}
+        options["wait"] = wait
+        options |= {"against": against, "as_of": as_of, "known": known, "at_cut": at_cut}
         shape = read(by, every, cumulative=cumulative, fill=fill, having=having, top=top, ask=ask, bounds=bounds)
         return self._source.query(view, {**(keys or {}), **named}, options, shape)
 
@@ -160,6 +170,22 @@ class Client:
         """
         return self._source.send(stream, events)
 
+    def fold(
+        self,
+        stream: str,
+        step: Callable[[Any, dict[str, Any]], Any],
+        start: Any,
+        /,
+        *,
+        by: str | Sequence[str] | None = None,
+    ) -> Folded:
+        """An application's state out of its events: `step(state, event)` gives the state after each, from `start` on.
+
+        With `by`, one state for each key, as a mapping. Events of one key come in the order of the log; those that it
+        no longer holds come from the lake. The cut says up to where.
+        """
+        return self._source.fold(stream, step, start, by)
+
     def close(self) -> None:
         self._source.close()
 
@@ -183,7 +209,8 @@ class Folder:
         at = now()
         since, until = resolve(options["last"], options["since"], options["until"], at)
         against = compared(options["against"], options["last"], until, at)
-        question = Question(view, keys, options["per"], since, until, options["limit"], shape, against)
+        moment = when(options["as_of"], options["known"], options["at_cut"])
+        question = Question(view, keys, options["per"], since, until, options["limit"], shape, against, moment)
         return answers(self._store, [question], same_cut=waiting(f"view '{view}'", options["wait"]))[0]
 
     def live(
@@ -210,6 +237,19 @@ class Folder:
         if stream not in known:
             raise UsageError(unknown("send", "stream", stream, known, "the application"))
         return self._sent(stream_of(known[stream]), events)
+
+    def fold(self, stream: str, step: Step, start: Any, by: str | Sequence[str] | None) -> Folded:
+        from tarnbeck.log import broker
+        from tarnbeck.replay import fold as replay
+
+        known = self._store.streams()
+        if stream not in known:
+            raise UsageError(unknown("fold", "stream", stream, known, "the application"))
+        running = broker.find(self._folder)
+        if running is None:
+            raise LogError(f"fold: no log runs in {self._folder}\n  start the application: tarnbeck up APP.py")
+        place = replay.Place(running.settings, str(self._folder / "lake"), self._folder)
+        return replay.fold(place, known[stream], step, start, by)
 
     def _sent(self, stream: Stream, events: Events) -> Sent:
         """Through the node that runs here, which knows its log, else straight to the folder's own broker."""

@@ -11,9 +11,8 @@ from typing import Any
 
 from tarnbeck.cut import Cut
 from tarnbeck.errors import NotReady
-from tarnbeck.plan.view import View
-from tarnbeck.serve import merge
-from tarnbeck.serve.answer import view_in
+from tarnbeck.serve import held
+from tarnbeck.serve.memo import Plan, memo
 from tarnbeck.store import rules
 from tarnbeck.store.protocol import Snapshot, Store
 from tarnbeck.store.state import VersionState
@@ -73,10 +72,10 @@ class Comparison:
 def compare(store: Store, view: str, old: int, new: int, *, patience: float) -> Comparison:
     """Compares what two versions of a view hold, pane by pane, at a cut that both stand at."""
     with _at_one_cut(store, view, (old, new), patience) as (before, after):
-        plans = tuple(view_in(store, side.versions[view]) for side in (before, after))
+        plans = tuple(memo(store).plan(store, side.versions[view]) for side in (before, after))
         ours, theirs = _rows(before, plans[0]), _rows(after, plans[1])
         cut = before.versions[view].cut
-    names = [[output.name for output in plan.outputs] for plan in plans]
+    names = [[output.name for output in plan.view.outputs] for plan in plans]
     common = [name for name in names[0] if name in names[1]]
     differing = {place: _differing(ours[place], theirs[place], common) for place in ours.keys() & theirs.keys()}
     wrong = [place for place, columns in differing.items() if columns]
@@ -129,11 +128,12 @@ def _obstacle(view: str, states: list[VersionState]) -> str | None:
     return None
 
 
-def _rows(snapshot: Snapshot, view: View) -> Rows:
+def _rows(snapshot: Snapshot, plan: Plan) -> Rows:
+    view = plan.view
     depth, names = len(view.keys), [output.name for output in view.outputs]
     found: Rows = {}
     for level, (name, pane) in enumerate(zip(view.window.levels, view.window.panes, strict=True)):
-        for at, states in merge.read(snapshot, view, level, {}, (None, None), ALL).items():
+        for at, states in held.merged(snapshot, plan, level, {}, (None, None), ALL).items():
             place = name, pane, view.read_keys(at[:depth]), int(at[-1] or 0)
             found[place] = dict(zip(names, view.finish(states), strict=True))
     return found

@@ -51,6 +51,8 @@ class Plan:
     """Of each level: start and end of the window that starts then, as users see them; a session's end is not known."""
     stored: View | None = None
     """The view whose states are read, where this plan is derived from another."""
+    table: View | None = None
+    """What is stored, where the view is answered from the rows of a table that hold."""
 
 
 class Memo:
@@ -69,7 +71,9 @@ class Memo:
         known = self._plans.get(version.id)
         if known is None:
             view = view_of(version, store.streams())
-            known = self._plans[version.id] = plan_of(view)
+            shown = view if view.table is None else view.table.over
+            table = None if view.table is None else view
+            known = self._plans[version.id] = replace(plan_of(shown), table=table)
         return known
 
     def arrived(self, snapshot: Snapshot, view: View) -> int | None:

@@ -46,10 +46,10 @@ def resolve(
     """
     if last is not None and since is not None:
         raise UsageError("range: both 'last' and 'since' are given\n  leave one of them out")
-    end = None if until is None else _bound("until", until)
+    end = None if until is None else bound("until", until)
     if last is not None:
         return within("last", (now if end is None else end) - duration(last)), end
-    start = None if since is None else _bound("since", since)
+    start = None if since is None else bound("since", since)
     if start is not None and end is not None and start >= end:
         raise UsageError(f"range: it is empty\n  since {since} is not before until {until}")
     return start, end
@@ -70,7 +70,8 @@ def compared(against: str | None, last: str | None, until: int | None, now: int)
     return within("against", (now if until is None else until) - duration(against))
 
 
-def _bound(name: str, moment: str | datetime.datetime) -> int:
+def bound(name: str, moment: str | datetime.datetime) -> int:
+    """UTC microseconds of a time that people gave."""
     try:
         found = micros(moment)
     except (ValueError, TypeError, OverflowError):

@@ -88,6 +88,11 @@ _QUESTION = [
     _parameter("bounds", "true: NAME_low and NAME_high of every estimate, too.", type_="boolean"),
     _parameter("against", "Compare last with this, key by key: each output twice, as `n` and `n_against`."),
 ]
+_MOMENT = [
+    _parameter("as_of", "Of a table: what was true at this ISO time."),
+    _parameter("known", "Of a table: what the log had received by this ISO time."),
+    _parameter("at_cut", "Of a table: what was known at this cut, such as 0:5,1:7."),
+]
 _WAIT = _parameter("wait", "Wait up to so many seconds (60 at most) for a view that is building.", type_="number")
 
 _PATHS: Node = {
@@ -107,7 +112,7 @@ _PATHS: Node = {
             "curl 'localhost:8787/views/ohlc?currency=EUR&last=1h&per=minute'",
             gives=(JSON, ARROW, CSV),
             fails=(400, 404, 406, 503),
-            parameters=[*_QUESTION, _WAIT],
+            parameters=[*_QUESTION, *_MOMENT, _WAIT],
         )
     },
     "/views/{view}/live": {

@@ -12,13 +12,14 @@ import orjson
 from tarnbeck.errors import UsageError, unknown
 from tarnbeck.serve import shape as shapes
 from tarnbeck.serve.answer import LIMIT, Question, key_names
+from tarnbeck.serve.held import when
 from tarnbeck.serve.moment import compared, resolve
 from tarnbeck.serve.trigger import Trigger
 from tarnbeck.serve.trigger import read as trigger
 from tarnbeck.store.protocol import Store
 
 SHAPE = ("by", "every", "fill", "cumulative", "having", "top", "ask", "bounds")
-RESERVED = ("since", "until", "last", "against", "per", "limit", "wait", "null", *SHAPE)
+RESERVED = ("since", "until", "last", "against", "as_of", "known", "at_cut", "per", "limit", "wait", "null", *SHAPE)
 KEY = "key."
 """Before the name of a key that is called like a parameter."""
 LONGEST_WAIT = 60.0
@@ -85,7 +86,8 @@ def read(view: str, given: Sequence[tuple[str, str]], now: int) -> Asked:
         ask=repeated["ask"],
         bounds=_flag(place, "bounds", options),
     )
-    question = Question(view, keys, options.get("per"), since, until, limit, shape, against)
+    at = when(options.get("as_of"), options.get("known"), options.get("at_cut"))
+    question = Question(view, keys, options.get("per"), since, until, limit, shape, against, at)
     return Asked(question, wait(place, options.get("wait")))
 
 

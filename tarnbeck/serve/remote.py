@@ -7,7 +7,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -28,6 +28,7 @@ from tarnbeck.serve.wire import cut_from_json, from_stream, to_answer
 
 if TYPE_CHECKING:
     from tarnbeck.log.produce import Sent
+    from tarnbeck.replay.fold import Folded, Step
     from tarnbeck.schema.stream import Stream
 
 SECONDS = 90.0
@@ -148,6 +149,9 @@ class Remote:
     def _listed(self, what: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads(self._link.call("GET", f"/{what}", None, {}, again=True))[what]
         return found
+
+    def fold(self, stream: str, step: Step, start: Any, by: str | Sequence[str] | None) -> Folded:
+        raise UsageError("fold: a state is made where the events are\n  connect to the application's folder")
 
     def send(self, stream: str, events: Events) -> Sent:
         from tarnbeck.app import App

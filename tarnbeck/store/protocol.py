@@ -27,6 +27,9 @@ LAKE = "lake"
 HISTORY = "history"
 """The role whose token an intent carries that loads files."""
 
+LOADED = "loaded "
+"""Before a stream's name: the key of how many rows of files it had when all were loaded, among the small facts."""
+
 
 class Fenced(StoreError):
     """Another writer took over this role; the one that gets this error must end, and not be started again by itself."""
@@ -144,10 +147,13 @@ class Snapshot(Protocol):
         where: Mapping[int, Raw] | None = None,
         start: int | None = None,
         end: int | None = None,
+        last_first: bool = False,
+        below: tuple[Raw, ...] = (),
     ) -> list[Iterator[Row]]:
         """The rows of the generation, then of each epoch, not merged: panes from `start` up to, not with, `end`.
 
-        `key` is all keys or the first of them; `where` compares single keys by their place.
+        `key` is all keys or the first of them; `where` compares single keys by their place. With `last_first` rows come
+        from the last key to the first, as they are asked for, and only those whose next keys are below `below`.
         """
 
     def newest(self, view: str, epoch: int | None) -> int | None:

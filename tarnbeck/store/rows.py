@@ -29,7 +29,8 @@ GENERATION = "rows"
 WHOLE = 0
 """The part under which a generation keeps its rows; in an epochs' table the part is the epoch's id."""
 _LOOKUPS = 300
-_BLOCK = 1000
+BLOCK, FEW = 1000, 8
+"""Rows that are fetched at once: many of them, or of those that are read only as far as needed."""
 _MOST = 1 << 63
 
 
@@ -253,10 +254,32 @@ def select(
     return con.execute(query, values)
 
 
-def fetch(cursor: sqlite3.Cursor, shape: Shape) -> Iterator[tuple[Raw, ...]]:
+def backwards(
+    con: sqlite3.Connection,
+    table: str,
+    part: int,
+    shape: Shape,
+    level: int,
+    key: tuple[Raw, ...],
+    below: tuple[Raw, ...],
+) -> sqlite3.Cursor:
+    """A cursor over the rows of these first keys, from the last to the first, whose next keys are below others."""
+    first = keys.encode(key, shape.keys[: len(key)])
+    end = keys.encode((*key, *below), shape.keys[: len(key) + len(below)]) if below else keys.after(first)
+    return con.execute(_backwards(table, len(shape.keys), len(shape.states)), (part, level, first, end))
+
+
+@lru_cache(maxsize=1024)
+def _backwards(table: str, keys: int, states: int) -> str:
+    columns = statements(table, keys, states).columns
+    where = "t.part = ? AND t.level = ? AND t.key >= ? AND t.key < ?"
+    return f"SELECT {columns} FROM {table} AS t WHERE {where} ORDER BY t.key DESC"  # noqa: S608
+
+
+def fetch(cursor: sqlite3.Cursor, shape: Shape, most: int = BLOCK) -> Iterator[tuple[Raw, ...]]:
     """Keys, level, pane and states of each row; fails, rather than ends, when the cursor was closed meanwhile."""
     physicals = (*shape.keys, Physical.INT, Physical.INT, *shape.states)
-    while block := cursor.fetchmany(_BLOCK):
+    while block := cursor.fetchmany(most):
         yield from _restored(block, physicals)
 
 

@@ -33,6 +33,8 @@ class SQLiteSnapshot:
         where: Mapping[int, Raw] | None = None,
         start: int | None = None,
         end: int | None = None,
+        last_first: bool = False,
+        below: tuple[Raw, ...] = (),
     ) -> list[Iterator[Row]]:
         """The rows of the generation, then of each epoch, not merged."""
         if view not in self.versions:
@@ -42,11 +44,15 @@ class SQLiteSnapshot:
         places = [(self._reader.con, rows.table_of(version.id), epoch.id) for epoch in version.epochs]
         if version.generation:
             places.insert(0, (self._reader.generation(version.generation.id), rows.GENERATION, rows.WHOLE))
-        cursors = [
-            rows.select(con, table, part, shape, level, key, where or {}, (start, end)) for con, table, part in places
-        ]
+        if last_first:
+            cursors = [rows.backwards(con, table, part, shape, level, key, below) for con, table, part in places]
+        else:
+            cursors = [
+                rows.select(con, table, part, shape, level, key, where or {}, (start, end))
+                for con, table, part in places
+            ]
         self._cursors += cursors
-        return [rows.fetch(cursor, shape) for cursor in cursors]
+        return [rows.fetch(cursor, shape, rows.FEW if last_first else rows.BLOCK) for cursor in cursors]
 
     def newest(self, view: str, epoch: int | None) -> int | None:
         """The newest pane of the first level in an epoch, or in the generation."""

@@ -14,6 +14,7 @@ from tarnbeck.algebra.state import Raw
 from tarnbeck.app import App
 from tarnbeck.arrow.derive import derived
 from tarnbeck.errors import UsageError, unknown
+from tarnbeck.memory.changes import among, changes_of
 from tarnbeck.memory.partials import Partial, partials, rows
 from tarnbeck.plan.keep import kept, newest_of
 from tarnbeck.plan.view import View
@@ -21,6 +22,8 @@ from tarnbeck.schema.decode import decode
 from tarnbeck.schema.encode import to_json
 from tarnbeck.schema.packs import GivesArrow, Pack, of_table
 from tarnbeck.schema.stream import Stream
+from tarnbeck.serve import held
+from tarnbeck.serve.held import When, when
 from tarnbeck.window.assemble import Assembled
 from tarnbeck.window.window import AllTime, Session, Sliding
 
@@ -41,14 +44,21 @@ class Run:
     partials: Mapping[str, Partial]
     rejects: Mapping[str, list[str]]
 
-    def rows(self, view: str, per: str | None = None) -> list[dict[str, Any]]:
-        """The rows of a view, by keys and start; `per` is a rollup's level, the finest when left out."""
+    def rows(
+        self, view: str, per: str | None = None, *, as_of: str | datetime.datetime | None = None
+    ) -> list[dict[str, Any]]:
+        """The rows of a view, by keys and start; `per` is a rollup's level, the finest when left out.
+
+        `as_of` asks a table, or a view over one, for what was true at a moment.
+        """
         if view not in self.partials:
             raise UsageError(unknown("run", "view", view, self.partials, f"app '{self.app.name}'"))
         plan = self.app.views[view]
         levels = plan.window.levels
         if per is not None and per not in levels:
             raise UsageError(unknown(f"view '{view}'", "level", per, levels, "its window"))
+        if plan.table is not None:
+            return _held(plan, self.partials[view], when(as_of, None, None))
         return rows_of(plan, self.partials[view], 0 if per is None else levels.index(per))
 
     __getitem__ = rows
@@ -72,7 +82,10 @@ def run(
         given = by_stream.get(name, ())
         if stream.derived is not None:
             source = app.streams[stream.derived.source]
-            given = [made.value for made in derived(stream, source, decoded_events[source.name])]
+            looked_up = stream.derived.join or stream.derived.changes
+            table = None if looked_up is None else app.views[looked_up.table]
+            lookup = None if table is None else among(changes_of(table, found[table.name]))
+            given = [made.value for made in derived(stream, source, decoded_events[source.name], table, lookup)]
         decoded = decode(stream, _records(stream, given, received))
         decoded_events[name] = decoded.events
         rejects[name] = decoded.rejects.column("reason").to_pylist()
@@ -117,6 +130,14 @@ def _packed(stream: Stream, event: Event) -> Pack:
     if isinstance(event, GivesArrow):
         return of_table(pa.table(event))
     return Pack(event if isinstance(event, bytes) else to_json(stream, event), PLAIN)
+
+
+def _held(view: View, partial: Partial, moment: When) -> list[dict[str, Any]]:
+    """The rows of a table that hold, or what a view over it makes of them."""
+    assert view.table is not None  # noqa: S101 (asked for tables only)
+    changes = ((*keys, level, pane, *states) for (keys, level, pane), states in partial.items())
+    found = held.states(view, held.newest(view, changes, moment, len(partial)))
+    return rows_of(view.table.over, {(at[:-2], *at[-2:]): states for at, states in found.items()}, 0)
 
 
 def rows_of(view: View, partial: Partial, level: int) -> list[dict[str, Any]]:

@@ -82,6 +82,14 @@ def test_reading_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert [figure.name for figure in reading.measure(tmp_path)] == ["reading / window", "reading / minutes"]
 
 
+def test_moments_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bench import moments
+
+    for name, value in {"KEYS": 50, "PIECE": 20, "ASKED": 20}.items():
+        monkeypatch.setattr(moments, name, value)
+    assert moments.measure(tmp_path).ratio > 0
+
+
 def test_freshness_is_counted_from_sending_to_the_first_answer_that_shows_an_event() -> None:
     import numpy as np
 

@@ -15,6 +15,7 @@ import pytest
 import tarnbeck as tb
 from tarnbeck.cut import Cut
 from tarnbeck.derive import layer
+from tarnbeck.derive.layer import Setting
 from tarnbeck.errors import LogError
 from tarnbeck.log import relay as relays
 from tarnbeck.log import topics
@@ -78,7 +79,7 @@ def test_every_event_is_derived_once_through_stops(broker: Broker, topic_name: s
     for part in range(3):
         send(log, app, range(part * 1000, part * 1000 + 1000))
         expected = [n / 2 for n in range(0, part * 1000 + 1000, 2)]
-        with running(lambda stop: layer.run(log, store, stop, lambda _: None, failures.append)):
+        with running(lambda stop: layer.run(Setting(log, store, now, stop, lambda _: None, failures.append))):
             awaited(lambda: len(halves(log, app)) >= len(expected))  # noqa: B023 (awaited within the loop)
         assert halves(log, app) == expected
     assert failures == []

@@ -13,22 +13,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 import tarnbeck as tb
 from tarnbeck.batch import layer as batch
 from tarnbeck.batch.audit import Audit
 from tarnbeck.batch.audit import run as audited
 from tarnbeck.batch.layer import Source
 from tarnbeck.cut import Cut
+from tarnbeck.derive import layer as derive
 from tarnbeck.lake import layer as lake
 from tarnbeck.log import topics
-from tarnbeck.log.follow import follow
+from tarnbeck.log.follow import Record, follow, of_records
 from tarnbeck.log.produce import Sender
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.memory.partials import partials, rows
 from tarnbeck.node.register import register
-from tarnbeck.schema.decode import RECORDS, decode
+from tarnbeck.schema.decode import decode
 from tarnbeck.serve.answer import Question, answers
 from tarnbeck.serve.clock import now
 from tarnbeck.speed import layer as speed
@@ -64,18 +63,44 @@ class Rig:
                 sender.send(value)
             assert sender.flush().failed == 0
 
+    def send_events(self, stream: str, events: list[dict[str, Any]]) -> None:
+        """Sends events into the partitions of their keys."""
+        with Sender(self.log, self.app.streams[stream]) as sender:
+            for event in events:
+                sender.send_event(event)
+            assert sender.flush().failed == 0
+
     def ends(self) -> dict[str, Cut]:
         return {name: topics.end(self.log, stream.topic) for name, stream in self.app.streams.items()}
 
     def speed(self) -> None:
         """Runs the speed layer from wherever the store is to the log's end as of now."""
-        store, ends = self.store, self.ends()
-        with self._running(
-            lambda stop, failed: speed.run(
-                self.spark, self.log, self.store, self.folder, stop, told=lambda _: None, failed=failed, most=500
-            )
-        ):
-            _await(lambda: all(v.cut.covers(ends[v.stream]) for v in store.versions().values()), "speed")
+        ends = self.ends()
+        with self._running(self._speed):
+            _await(lambda: self._covered(ends), "speed")
+
+    def derive(self, expected: dict[str, int]) -> None:
+        """Runs the speed layer and what feeds derived streams, until these hold so many events and views cover all."""
+
+        def feed(stop: threading.Event, failed: Callable[[BaseException], None]) -> None:
+            derive.run(derive.Setting(self.log, self.store, now, stop, lambda _: None, failed))
+
+        with self._running(self._speed), self._running(feed):
+            _await(lambda: all(len(self.records(name)) >= count for name, count in expected.items()), "derive")
+            ends = self.ends()
+            _await(lambda: self._covered(ends), "speed")
+
+    def _speed(self, stop: threading.Event, failed: Callable[[BaseException], None]) -> None:
+        told = lambda _: None  # noqa: E731 (nobody listens)
+        speed.run(self.spark, self.log, self.store, self.folder, stop, told=told, failed=failed, most=500)
+
+    def _covered(self, ends: dict[str, Cut]) -> bool:
+        return all(version.cut.covers(ends[version.stream]) for version in self.store.versions().values())
+
+    def records(self, stream: str) -> list[Record]:
+        """The records of a stream, in the order of the log."""
+        end = topics.end(self.log, self.app.streams[stream].topic)
+        return list(follow(self.log, self.app.streams[stream].topic, Cut(end.topic), until=end))
 
     def mirror(self) -> None:
         """Runs the lake writer to the log's end as of now."""
@@ -123,17 +148,7 @@ class Rig:
         """The view recounted in plain Python from the raw records of the log up to the cut."""
         plan = self.app.views[view]
         found = list(follow(self.log, plan.stream.topic, Cut(cut.topic), until=cut))
-        columns = zip(
-            *((r.partition, r.offset, r.timestamp, r.key, r.value, r.content_type) for r in found), strict=True
-        )
-        table = (
-            pa.Table.from_arrays(
-                [pa.array(list(c), f.type) for c, f in zip(columns, RECORDS, strict=True)], schema=RECORDS
-            )
-            if found
-            else RECORDS.empty_table()
-        )
-        partial = partials(plan, rows(decode(plan.stream, table).events))
+        partial = partials(plan, rows(decode(plan.stream, of_records(found)).events))
         return rows_of(plan, partial, plan.window.levels.index(level))
 
 
