@@ -16,11 +16,10 @@ from tarnbeck.log.settings import LogSettings
 from tarnbeck.memory.changes import Change, Key, Lookup, Visible, change_of
 from tarnbeck.plan.definition import of_view
 from tarnbeck.plan.view import View
-from tarnbeck.schema.stream import Changes, Join
+from tarnbeck.schema.stream import Changes, Join, Stream
 from tarnbeck.store import rules
 from tarnbeck.store.definitions import view_of
-from tarnbeck.store.protocol import Snapshot, Store
-from tarnbeck.store.state import VersionState
+from tarnbeck.store.protocol import LOADED, Snapshot, Store
 
 PAUSE = 0.02
 _MICROSECOND = timedelta(microseconds=1)
@@ -53,18 +52,26 @@ def await_arrivals(
     until = (newest - UNIX) // _MICROSECOND + wait + GRACE
     while (left := until - clock()) > 0:
         _pause(stop, left / 1_000_000)
-    loaded = store.lake_cut(table.stream.name).history
-    await_table(store, table, topics.end(log, table.stream.topic).with_history(loaded), stop)
+    await_table(store, table, topics.end(log, table.stream.topic), stop)
 
 
 def await_table(store: Store, table: View, cut: Cut, stop: threading.Event) -> None:
-    """Until the table answers and covers a cut."""
-    while not _covers(store.versions().get(store.aliases()[table.name]), cut):
+    """Until the table answers and covers a cut, with all older rows from files: else what is made hung on luck."""
+    while not _covers(store, table, cut):
         _pause(stop, PAUSE)
 
 
-def _covers(version: VersionState | None, cut: Cut) -> bool:
-    return version is not None and rules.answerable(version) and version.cut.covers(cut)
+def _covers(store: Store, table: View, cut: Cut) -> bool:
+    version, old = store.versions().get(store.aliases()[table.name]), _old_rows(store, table.stream)
+    if version is None or old is None or not rules.answerable(version):
+        return False
+    return version.cut.covers(cut.with_history(old))
+
+
+def _old_rows(store: Store, stream: Stream) -> int | None:
+    """Rows that came from files; None until all that there were are loaded."""
+    loaded = store.meta(LOADED + stream.name) if stream.history else "0"
+    return None if loaded is None else int(loaded)
 
 
 def _pause(stop: threading.Event, seconds: float) -> None:

@@ -21,7 +21,7 @@ from tarnbeck.schema.decode import Decoded
 from tarnbeck.schema.stream import Stream
 from tarnbeck.spark.kafka import Counter
 from tarnbeck.store.definitions import stream_of
-from tarnbeck.store.protocol import HISTORY, Store
+from tarnbeck.store.protocol import HISTORY, LOADED, Store
 from tarnbeck.store.state import HistoryFile, Intent
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ def load(
         if stop.is_set():
             raise NotReady(f"history: stream '{name}': stopped\n  the next start goes on from there")
         _load(run, step)
-    return _told(run, gone)
+    done = _told(run, gone)
+    store.set_meta(LOADED + name, str(done.rows))
+    return done
 
 
 def _told(run: Loading, gone: tuple[str, ...] = ()) -> Loaded:

@@ -80,15 +80,17 @@ def _refuse_disorder(stream: Stream, names: Sequence[str]) -> None:
 
 
 def events(place: Place, stream: Stream, span: Span) -> Iterator[Event]:
-    """The events of a span: from the lake what the log no longer holds, the rest from the log."""
-    low = span.start.advance(topics.beginning(place.log, stream.topic)).with_history(span.end.history).meet(span.end)
-    if low != span.start:
-        yield from _of_lake(place, stream, span.start.span_to(low))
+    """The events of a span: what came from files and what the log no longer holds from the lake, the rest from it."""
+    old = span.start.with_history(span.end.history)
+    low = old.advance(topics.beginning(place.log, stream.topic)).meet(span.end)
+    below = [part for part in (span.start.span_to(old), old.span_to(low)) if part]
+    if below:
+        yield from _of_lake(place, stream, below)
     for records in batches(place.log, stream.topic, low, until=span.end):
         yield from rows(decode(stream, of_records(records)).events)
 
 
-def _of_lake(place: Place, stream: Stream, span: Span) -> Iterator[Event]:
+def _of_lake(place: Place, stream: Stream, spans: Sequence[Span]) -> Iterator[Event]:
     # Starting Spark takes seconds, and most logs still hold everything.
     from tarnbeck.lake import tables as lake
     from tarnbeck.lake.tables import Tables
@@ -96,11 +98,12 @@ def _of_lake(place: Place, stream: Stream, span: Span) -> Iterator[Event]:
 
     spark = session("fold", folder=place.folder, master="local[1]")
     try:
-        before = span.start
-        for cut in span.steps(STEP):
-            found = lake.read(spark, Tables(place.lake, stream), before.span_to(cut)).toArrow()
-            yield from rows(_in_order(found))
-            before = cut
+        for span in spans:
+            before = span.start
+            for cut in span.steps(STEP):
+                found = lake.read(spark, Tables(place.lake, stream), before.span_to(cut)).toArrow()
+                yield from rows(_in_order(found))
+                before = cut
     finally:
         spark.stop()
 

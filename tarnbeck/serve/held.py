@@ -52,7 +52,7 @@ NOW = When()
 def when(as_of: Moment | None, known: Moment | None, at_cut: str | None) -> When:
     """The moment that people ask for: times as everywhere else, a cut as answers show it.
 
-    >>> when(None, None, "0:5 1:7").at_cut == Cut.of("", {0: 5, 1: 7})
+    >>> when(None, None, "history:9 0:5 1:7").at_cut == Cut.of("", {0: 5, 1: 7}).with_history(9)
     True
     """
     times = [None if text is None else bound(name, text) for name, text in (("as_of", as_of), ("known", known))]

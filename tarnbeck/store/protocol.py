@@ -27,6 +27,9 @@ LAKE = "lake"
 HISTORY = "history"
 """The role whose token an intent carries that loads files."""
 
+LOADED = "loaded "
+"""Before a stream's name: the key of how many rows of files it had when all were loaded, among the small facts."""
+
 
 class Fenced(StoreError):
     """Another writer took over this role; the one that gets this error must end, and not be started again by itself."""
