@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import pytest
 
+from tests.effort import tries
+
 if TYPE_CHECKING:
     from tarnbeck.log.broker import Broker
 
 # How long an example takes says how busy the machine is, not whether the code is right.
-hypothesis.settings.register_profile("tarnbeck", deadline=None)
+hypothesis.settings.register_profile("tarnbeck", deadline=None, max_examples=tries(100))
 hypothesis.settings.load_profile("tarnbeck")
 
 

@@ -32,6 +32,7 @@ from tarnbeck.schema.types import (
     Struct,
     Type,
 )
+from tests.effort import tries
 
 DIGITS = st.text("0123456789", min_size=1, max_size=45)
 WHOLE = st.one_of(st.integers(-(2**65), 2**65).map(str), st.integers(-20, 20).map(str), st.just("-0"))
@@ -204,7 +205,7 @@ def records_of(values: list[bytes]) -> pa.Table:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(scalars.flatmap(lambda column_type: st.tuples(st.just(column_type), edges(column_type))))
 def test_every_edge_of_a_type_is_the_same_at_once_and_row_by_row(case: tuple[Type, str]) -> None:
     column_type, value = case
@@ -212,7 +213,7 @@ def test_every_edge_of_a_type_is_the_same_at_once_and_row_by_row(case: tuple[Typ
     check_agreement(stream, records_of([encoded(f'{{"a":{value}}}')]))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=tries(120), deadline=None)
 @given(cases())
 def test_what_is_decoded_at_once_is_what_is_decoded_row_by_row(case: tuple[Stream, pa.Table]) -> None:
     check_agreement(*case)
@@ -231,7 +232,7 @@ def check_agreement(stream: Stream, records: pa.Table) -> None:
     assert fast.schema == slow.events.schema
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(cases(), st.data())
 def test_batches_make_no_difference(case: tuple[Stream, pa.Table], data: st.DataObject) -> None:
     stream, records = case
@@ -243,7 +244,7 @@ def test_batches_make_no_difference(case: tuple[Stream, pa.Table], data: st.Data
     assert whole.events.num_rows + whole.rejects.num_rows == records.num_rows
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(st.data())
 def test_plain_events_are_decoded_at_once(data: st.DataObject) -> None:
     schema = Schema(tuple(Column(f"c{at}", column_type) for at, column_type in enumerate(PLAIN)))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tarnbeck.expression import Expression, check
 from tarnbeck.schema import types
 from tarnbeck.schema.types import Type
+from tests.effort import tries
 from tests.expression.rows import ARROW, COLUMNS, canonical, rows
 from tests.expression.trees import every_form, expression
 
@@ -79,14 +80,14 @@ def test_duckdb_and_python_agree_on_every_form(database: duckdb.DuckDBPyConnecti
         compare_with_duckdb(database, every_form(r), rows(r, 60))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
 def test_duckdb_and_python_agree_on_random_expressions(database: duckdb.DuckDBPyConnection, seed: int) -> None:
     r = random.Random(seed)
     compare_with_duckdb(database, [expression(r) for _ in range(5)], rows(r, 40))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tries(200), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_canonical_text_means_the_same_expression(seed: int) -> None:
     found = expression(random.Random(seed))

@@ -24,6 +24,7 @@ from tarnbeck.schema.packs import Pack
 from tarnbeck.schema.rows import decode_rows
 from tarnbeck.schema.stream import Arrival, Json, Stream
 from tarnbeck.schema.types import Column, Schema
+from tests.effort import tries
 from tests.laws.test_decode import (
     BROKEN,
     NAMES,
@@ -91,7 +92,7 @@ def events_of(stream: Stream) -> st.SearchStrategy[bytes]:
 
 
 @pytest.mark.long
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=tries(120), deadline=None)
 @given(st.data())
 def test_lines_and_plain_records_in_any_mix_hold_the_same_events(data: st.DataObject) -> None:
     stream = data.draw(streams())
@@ -199,13 +200,13 @@ def lone_columns(draw: st.DrawFn) -> tuple[Stream, pa.Table]:
 
 
 @pytest.mark.long
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=tries(120), deadline=None)
 @given(lone_columns())
 def test_every_cell_is_the_same_at_once_and_by_way_of_its_json(case: tuple[Stream, pa.Table]) -> None:
     check_agreement(*case)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=tries(120), deadline=None)
 @given(st.data())
 def test_what_an_arrow_table_gives_at_once_is_what_its_json_gives_row_by_row(data: st.DataObject) -> None:
     stream = data.draw(streams())
@@ -231,7 +232,7 @@ def check_agreement(stream: Stream, table: pa.Table) -> None:
     assert fast.schema == slow.events.schema
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(100), deadline=None)
 @given(scalars.flatmap(lambda kind: st.tuples(st.just(kind), cells_of(arrow(kind)))))
 def test_every_value_of_a_declared_type_is_taken_at_once_or_refused_with_a_reason(case: tuple[Any, Any]) -> None:
     kind, value = case
@@ -244,7 +245,7 @@ def test_every_value_of_a_declared_type_is_taken_at_once_or_refused_with_a_reaso
 
 
 @pytest.mark.long
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tries(80), deadline=None)
 @given(st.data())
 def test_packs_of_all_kinds_in_any_mix_hold_what_their_events_hold_alone(data: st.DataObject) -> None:
     """Also: an event that is refused and sent again alone is refused for the same reason."""
@@ -267,7 +268,7 @@ def test_packs_of_all_kinds_in_any_mix_hold_what_their_events_hold_alone(data: s
         assert again == row["reason"]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tries(30), deadline=None)
 @given(cases(), st.data())
 def test_batches_of_packs_make_no_difference(case: tuple[Stream, pa.Table], data: st.DataObject) -> None:
     stream, records = case
@@ -288,7 +289,7 @@ def test_batches_of_packs_make_no_difference(case: tuple[Stream, pa.Table], data
     assert repr(whole.rejects.to_pylist()) == repr(pa.concat_tables([part.rejects for part in parts]).to_pylist())
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(st.data())
 def test_plain_tables_are_decoded_at_once(data: st.DataObject) -> None:
     schema = Schema(tuple(Column(f"c{at}", column_type) for at, column_type in enumerate(PLAIN)))

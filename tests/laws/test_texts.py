@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import tarnbeck as tb
 from tarnbeck.lake import texts
 from tarnbeck.log import lines
+from tests.effort import tries
 
 STREAM = tb.App("texts").stream(
     "events", "time timestamp, n bigint, d double, p decimal(9,2), b boolean, s string, a array<int>", time="time"
@@ -63,7 +64,7 @@ def texts_of(rows: texts.Rows) -> list[tuple[bytes, str | None]]:
     ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=tries(300))
 @given(rows=st.lists(st.one_of(ROW, PLAIN), max_size=8), end=END, size=st.integers(1, 80), nested=st.booleans())
 @example(rows=[b'"a\nb",1', b"", b"1,2"], end=b"\n", size=3, nested=False)
 @example(rows=[b"1,2,3,true,x"] * 3, end=b"\r\n", size=1000, nested=False)

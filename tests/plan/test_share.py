@@ -17,6 +17,7 @@ from tarnbeck.plan.share import share
 from tarnbeck.plan.view import View
 from tarnbeck.schema.decode import events_schema
 from tarnbeck.store.rows import from_arrow
+from tests.effort import tries
 
 KEYS: list[Any] = [
     "key",
@@ -85,7 +86,7 @@ def places(partial: pa.Table, view: View) -> Partial:
 
 
 @pytest.mark.long
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=tries(60), suppress_health_check=list(HealthCheck))
 @given(st.lists(declared, min_size=2, max_size=8), st.lists(event, max_size=30))
 def test_shared_and_unshared_partials_are_equal(choices: list[tuple[Any, ...]], events: list[tuple[Any, ...]]) -> None:
     declared_views = views(choices)

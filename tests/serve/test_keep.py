@@ -33,6 +33,7 @@ from tarnbeck.store.protocol import Refused
 from tarnbeck.store.rows import from_arrow
 from tarnbeck.store.sqlite import SQLiteStore
 from tarnbeck.testing.memory import rows_of
+from tests.effort import tries
 from tests.serve.sample import BEGIN, NOW, Event, cut_after, feed, register, to_arrow
 
 SECOND = 1_000_000
@@ -230,7 +231,7 @@ CHUNK = st.lists(
 STEPS = st.lists(st.one_of(CHUNK, st.sampled_from(["batch", "full", "untrimmed", "roll"])), min_size=1, max_size=12)
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=tries(12), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(STEPS)
 def test_removal_at_any_moment_changes_no_answer(steps: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:

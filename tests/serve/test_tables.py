@@ -28,6 +28,7 @@ from tarnbeck.serve.http import application, serve
 from tarnbeck.store.rows import from_arrow
 from tarnbeck.store.sqlite import SQLiteStore
 from tarnbeck.testing import run
+from tests.effort import tries
 from tests.serve.sample import BEGIN, Event, cut_after, filled
 
 CITIES = ("Philadelphia", "Chicago", "New York", None)
@@ -123,7 +124,7 @@ def check(client: tb.Client, events: list[Event], all_events: list[Event], **mom
         }
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tries(25), deadline=None)
 @given(MOVES, st.integers(0, 9), st.integers(0, 14), st.integers(0, 25))
 def test_every_moment_on_both_axes_equals_a_recount(moves: list[Move], as_of: int, known: int, seen: int) -> None:
     events = events_of(moves)
@@ -142,7 +143,7 @@ def test_every_moment_on_both_axes_equals_a_recount(moves: list[Move], as_of: in
         store.close()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tries(25), deadline=None)
 @given(MOVES)
 def test_memory_and_the_kernel_agree(moves: list[Move]) -> None:
     events = events_of(moves)
