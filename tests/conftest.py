@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,10 @@ from tests.effort import tries
 
 if TYPE_CHECKING:
     from tarnbeck.log.broker import Broker
+
+# Java's second compiler pays off after minutes, and a Java machine of a test lives for one: what it would take from two
+# cores is most of what Spark takes.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 hypothesis.settings.register_profile("tarnbeck", deadline=None, max_examples=tries(100))
