@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 import threading
@@ -25,9 +26,11 @@ from tarnbeck.log import topics
 from tarnbeck.log.follow import Record, follow, of_records
 from tarnbeck.log.produce import Sender
 from tarnbeck.log.settings import LogSettings
-from tarnbeck.memory.partials import partials, rows
+from tarnbeck.memory.partials import Partial, partials, rows
 from tarnbeck.node.register import register
+from tarnbeck.plan.view import View
 from tarnbeck.schema.decode import decode
+from tarnbeck.schema.stream import Stream
 from tarnbeck.serve.answer import Question, answers
 from tarnbeck.serve.clock import now
 from tarnbeck.speed import layer as speed
@@ -147,9 +150,19 @@ class Rig:
     def oracle(self, view: str, level: str, cut: Cut) -> list[dict[str, Any]]:
         """The view recounted in plain Python from the raw records of the log up to the cut."""
         plan = self.app.views[view]
-        found = list(follow(self.log, plan.stream.topic, Cut(cut.topic), until=cut))
-        partial = partials(plan, rows(decode(plan.stream, of_records(found)).events))
-        return rows_of(plan, partial, plan.window.levels.index(level))
+        return rows_of(plan, _recounted(self.log, plan, cut), plan.window.levels.index(level))
+
+
+@functools.lru_cache(maxsize=32)
+def _recounted(log: LogSettings, view: View, cut: Cut) -> Partial:
+    """Kept for all levels, and for later looks: what is below a cut never changes."""
+    return partials(view, _events(log, view.stream, cut))
+
+
+@functools.lru_cache(maxsize=8)
+def _events(log: LogSettings, stream: Stream, cut: Cut) -> list[dict[str, Any]]:
+    found = list(follow(log, stream.topic, Cut(cut.topic), until=cut))
+    return list(rows(decode(stream, of_records(found)).events))
 
 
 def _await(reached: Callable[[], bool], what: str) -> None:
