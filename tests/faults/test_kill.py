@@ -11,13 +11,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tarnbeck as tb
+from tarnbeck.cli.place import store_of
 from tarnbeck.log import broker, topics
 from tarnbeck.log.produce import Sender
 from tarnbeck.node.control import control
@@ -151,6 +152,14 @@ def covered(folder: Path, history: int = 0) -> bool:
         store.close()
 
 
+PROGRESS: dict[str, Callable[[SQLiteStore], Any]] = {
+    "speed": lambda store: [str(version.cut) for version in store.versions().values()],
+    "lake": lambda store: str(store.lake_cut("events")),
+    "batch": lambda store: [version.generation for version in store.versions().values()],
+}
+"""What of the store each layer moves."""
+
+
 def audited(folder: Path) -> dict[str, bool]:
     with control(folder) as node:
         *_, last = node.run({"do": "audit", "views": []})
@@ -161,16 +170,19 @@ def test_kill_9_at_random_moments_loses_nothing_and_counts_nothing_twice(folder:
     rng = random.Random(3)
     old = add_history(folder.parent)
     feed = Feed(folder)
-    for round_ in range(3):
+    for layer, progress in PROGRESS.items():
         with up(folder) as node:
             wait_for(lambda: running(folder) is not None, "the node did not start")
-            sending = threading.Thread(target=feed.send, args=(20_000, rng))
-            sending.start()
-            # A moment anywhere between the first micro-batches, lake commits and batches.
-            threading.Event().wait(rng.uniform(1, 8))
+            with store_of(folder) as store:
+                before = progress(store)
+                sending = threading.Thread(target=feed.send, args=(20_000, rng))
+                sending.start()
+                wait_for(lambda: progress(store) != before, f"no progress: {layer}")  # noqa: B023 (awaited here)
+            # The layer is at work: a moment anywhere in what it does next, while the others do theirs.
+            threading.Event().wait(rng.uniform(0, 3))
             sending.join()
             kill_all(node, kept=None)
-        if round_ == 1:
+        if layer == "lake":
             shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     with up(folder):
         wait_for(lambda: running(folder) is not None and covered(folder, old), "the node did not catch up")
