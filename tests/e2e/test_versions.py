@@ -161,18 +161,17 @@ def test_clients_see_the_old_definition_then_the_new_one_and_never_anything_else
                 assert "select total: was sum(1 * n), now sum(2 * n)" in told
                 assert "next: tarnbeck verify VIEW, then tarnbeck switch sums most" in told
                 assert json.loads(run(folder, "verify", "sums", "--json", code=1))["columns"][0]["differs"] == 0
-                for _ in range(3):
-                    run(folder, "switch", "sums", "most", "--reason", "doubled")
-                    clients.await_all(2)
-                    run(folder, "rollback", "sums")
-                    clients.await_all(1)
+                run(folder, "switch", "sums", "most", "--reason", "doubled")
+                clients.await_all(2)
+                run(folder, "rollback", "sums")
+                clients.await_all(1)
                 run(folder, "switch", "sums", "most")
                 clients.await_all(2)
                 run(folder, "drop", "sums", "--version", str(versions(folder, "sums")[1]["version"]), code=3)
                 run(folder, "drop", "sums")
                 run(folder, "drop", "most")
                 assert [each["state"] for each in versions(folder, "sums")] == ["live"]
-            assert all(seen == [1, 2] * 4 for seen in clients.seen.values()), clients.seen
+            assert all(seen == [1, 2] * 2 for seen in clients.seen.values()), clients.seen
             assert clients.asked > 100
         wait_for(lambda: covered(folder), "the layers did not reach the end")
         run(folder, "audit")
