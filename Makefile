@@ -18,12 +18,12 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 demo: setup
 	$(BIN)/python -m tarnbeck.cli.main demo $(if $(SECONDS),--seconds $(SECONDS))
 
-# A group that has no tests (exit code 5) is no failure.
+# Two at a time: one waits for Spark or Kafka while the other computes. The tests of a file stay together, because they
+# share a node or a broker. A group that has no tests (exit code 5) is no failure.
 test: setup-dev
 	TARNBECK_EFFORT=all $(PYTEST) -n 2 -m "not spark and not broker and not crash and not demo"
-	TARNBECK_EFFORT=all $(PYTEST) -m "(spark or broker) and not crash and not demo" || [ $$? -eq 5 ]
-	$(PYTEST) -m "crash and not demo" || [ $$? -eq 5 ]
-	$(PYTEST) -m "demo" || [ $$? -eq 5 ]
+	TARNBECK_EFFORT=all $(PYTEST) -n 2 --dist loadfile -m "(spark or broker) and not crash and not demo" || [ $$? -eq 5 ]
+	$(PYTEST) -n 2 --dist loadfile -m "crash or demo" || [ $$? -eq 5 ]
 
 check: setup-dev
 	$(BIN)/ruff format --check
