@@ -17,7 +17,7 @@ from tarnbeck.cli.place import store_of
 from tarnbeck.log import broker
 from tarnbeck.node.running import running
 from tarnbeck.store import rules
-from tests.faults.test_kill import APP, TARNBECK, Feed, audited, covered, folder, kill_all, up, wait_for
+from tests.faults.test_kill import APP, PATIENCE, TARNBECK, Feed, audited, covered, folder, kill_all, up, wait_for
 
 pytestmark = pytest.mark.crash
 
@@ -51,14 +51,14 @@ def killed(data: Path, node: subprocess.Popen[str], *asking: subprocess.Popen[by
 
 def pushed_through(data: Path, reached: Callable[[], bool], *words: str) -> None:
     """Asks where no node runs, so that the command does it all, and kills it a little later each time."""
-    for tenths in range(2, 60):
-        if reached():
-            return
+    seconds = 0.3
+    while not reached():
+        assert seconds < PATIENCE, f"not done: {words}"
         with command(data, *words) as process:
-            threading.Event().wait(tenths / 10)
+            threading.Event().wait(seconds)
             process.kill()
             assert process.wait() in (0, -signal.SIGKILL), words
-    raise AssertionError(f"{words} was not done")
+        seconds *= 1.25
 
 
 def versions(data: Path) -> tuple[int, list[int], list[int]]:
