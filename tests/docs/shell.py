@@ -103,7 +103,9 @@ def _stages(words: Sequence[str]) -> Iterator[list[str]]:
 
 def _environment() -> Mapping[str, str]:
     own = str(Path(sys.executable).parent)
-    return {**os.environ, "TERM": "xterm", "NO_COLOR": "1", "PATH": f"{own}{os.pathsep}{os.environ['PATH']}"}
+    # A width of pytest's own, which its workers are given, would count for more than the terminal's.
+    width = {"COLUMNS": str(COLUMNS)}
+    return {**os.environ, **width, "TERM": "xterm", "NO_COLOR": "1", "PATH": f"{own}{os.pathsep}{os.environ['PATH']}"}
 
 
 def _read(descriptor: int) -> Iterator[bytes]:
