@@ -56,7 +56,7 @@ def await_arrivals(
 
 
 def await_table(store: Store, table: View, cut: Cut, stop: threading.Event) -> None:
-    """Until the table answers and covers a cut, with all older rows from files: else what is made would hang on luck."""
+    """Until the table answers and covers a cut, with all older rows from files: else what is made hung on luck."""
     while not _covers(store, table, cut):
         _pause(stop, PAUSE)
 
