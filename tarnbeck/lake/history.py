@@ -41,8 +41,6 @@ class Loaded:
     files: int
     rows: int
     quarantined: int
-    gone: tuple[str, ...] = ()
-    """Files whose rows are all in the lake, and that are no longer there."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,6 @@ class Loading:
     token: int
     base: Path
     told: Callable[[Loaded], None]
-    stop: threading.Event
     quarantined: list[int] = field(default_factory=list)
 
     @property
@@ -80,55 +77,49 @@ def load(
     token = store.take_token(HISTORY)
     state = store.streams()[name]
     stream = stream_of(state)
-    run = Loading(spark, store, Tables(root, stream), token, base, told, stop)
+    run = Loading(spark, store, Tables(root, stream), token, base, told)
     lake.create(spark, run.tables)
     if stream.former:
         lake.grow(spark, run.tables)
     known = store.history(name)
     found = files.find(stream.history, base)
-    gone = checked(stream.name, known, found, run.loaded(), base)
+    refuse_changed(name, known, found, run.loaded(), base)
     if state.loading is not None:
         _redone(run, state.loading)
     for step in _steps(_pieces(run, found)):
         if stop.is_set():
             raise NotReady(f"history: stream '{name}': stopped\n  the next start goes on from there")
         _load(run, step)
-    done = _told(run, gone)
+    done = _told(run)
     store.set_meta(LOADED + name, str(done.rows))
     return done
 
 
-def _told(run: Loading, gone: tuple[str, ...] = ()) -> Loaded:
+def _told(run: Loading) -> Loaded:
     rows = run.loaded()
     done = [file for file in run.store.history(run.stream) if file.end <= rows]
-    found = Loaded(run.stream, len(done), rows, sum(run.quarantined), gone)
+    found = Loaded(run.stream, len(done), rows, sum(run.quarantined))
     run.told(found)
     return found
 
 
-def checked(
-    stream: str, known: Sequence[HistoryFile], found: Sequence[Found], loaded: int, base: Path
-) -> tuple[str, ...]:
-    """Refuses files that are not what they were when they were loaded; gives those that are loaded and gone."""
+def refuse_changed(stream: str, known: Sequence[HistoryFile], found: Sequence[Found], loaded: int, base: Path) -> None:
+    """Refuses files that are not what they were when they were loaded; one that is gone must not be loaded in part."""
     here = {file.name: file for file in found}
-    gone = []
     for file in known:
         there, partly = (base / file.name).is_file(), file.end > loaded
-        now = files.look(file.name, base) if there and partly else here.get(file.name)
+        if not there and partly:
+            raise LakeError(
+                f"stream '{stream}': history: '{file.name}' is gone, and its rows are loaded only in part\n"
+                "  bring it back as it was: the rest is loaded then"
+            )
+        now = files.look(file.name, base) if partly else here.get(file.name)
         if now is not None and _changed(file, now, sure=partly):
             raise LakeError(
                 f"stream '{stream}': history: '{file.name}' has changed since its {file.rows:,} rows were loaded\n"
                 f"  they are in the lake from history:{file.first} up to {file.end}, where events are never changed\n"
                 "  bring the file back as it was, or give new events in a new file"
             )
-        if not there and partly:
-            raise LakeError(
-                f"stream '{stream}': history: '{file.name}' is gone, and its rows are loaded only in part\n"
-                "  bring it back as it was: the rest is loaded then"
-            )
-        if not there:
-            gone.append(file.name)
-    return tuple(gone)
 
 
 def _changed(then: HistoryFile, now: Found, *, sure: bool) -> bool:

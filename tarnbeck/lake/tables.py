@@ -163,8 +163,9 @@ def size(spark: SparkSession, path: str) -> Size:
 
 
 def optimize(spark: SparkSession, path: str) -> None:
-    """Merges small files into large ones; readers and the lake writer go on undisturbed."""
-    spark.sql(f"OPTIMIZE {_delta(path)}")
+    """Merges small files into large ones; readers go on undisturbed, the lake writer waits for its turn."""
+    with turn(path.rpartition("/")[0]):
+        spark.sql(f"OPTIMIZE {_delta(path)}")
 
 
 def _delta(path: str) -> str:

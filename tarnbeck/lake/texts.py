@@ -90,7 +90,7 @@ def _line(file: IO[bytes], path: str) -> bytes:
 
 def _whole_lines(file: IO[bytes], path: str, at: int, end: int | None) -> bytes:
     """The next block; it ends with a line."""
-    block = file.read(BLOCK if end is None else min(BLOCK, end - at))
+    block = file.read(BLOCK if end is None else max(0, min(BLOCK, end - at)))
     return block if block.endswith(b"\n") or not block else block + _line(file, path)
 
 

@@ -180,7 +180,7 @@ def test_a_loader_that_dies_anywhere_is_followed_by_one_that_loads_each_row_once
     with pytest.raises(LakeError, match=r"'.*1.jsonl' has changed since its 301 rows were loaded"):
         load(rig)
     (data / "1.jsonl").unlink()
-    assert load(rig).gone == (str(data / "1.jsonl"),)
+    assert load(rig).rows == 903
     (data / "renamed.jsonl").write_bytes((data / "2.jsonl").read_bytes())
     with pytest.raises(LakeError, match=r"'.*renamed.jsonl' has the same content as '.*2.jsonl'"):
         load(rig)

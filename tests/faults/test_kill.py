@@ -40,7 +40,7 @@ app.view("minutes", events, by="k", window=tb.tumbling("1 minute"), select={"n":
 app.view("ever", events, select={"n": tb.count(), "last": tb.last("n"), "most": tb.max("n")})
 """
 
-FILES, ROWS = 20, 20_000
+FILES, ROWS = 20, 5_000
 """Files of older events, enough for several commits, and the rows of each."""
 
 

@@ -23,7 +23,7 @@ from tests.serve.sample import register as registered
 
 DIED: dict[str, Any] = {"error": {"kind": "SetupError", "message": "the work process ended"}}
 CHANGED: dict[str, Any] = {"error": {"kind": "LakeError", "message": "'a.csv' has changed\n  bring it back"}}
-LOADED: dict[str, Any] = {"result": {"stream": "events", "rows": 7, "files": 1, "quarantined": 0, "gone": ()}}
+LOADED: dict[str, Any] = {"result": {"stream": "events", "rows": 7, "files": 1, "quarantined": 0}}
 
 
 def application() -> tb.App:

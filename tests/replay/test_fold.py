@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 
 import tarnbeck as tb
 from tarnbeck.errors import UsageError
+from tarnbeck.lake.history import load
 from tarnbeck.log.broker import Broker
 from tarnbeck.replay.fold import Folded, Place, fold
 from tests.e2e.rig import Rig
@@ -20,11 +23,10 @@ GAME = ["e4", "e5", "Nf3", "Nc6", "Bc4", "Bc5", "d3", "Nf6", "Nbd2"]
 BOARD = "r1bqk2r/pppp1ppp/2n2n2/2b1p3/2B1P3/3P1N2/PPPN1PPP/R1BQK2R b KQkq - 2 5"
 
 
-def club(name: str, partitions: int = 2) -> tb.App:
+def club(name: str, partitions: int = 2, history: tuple[str, ...] = ()) -> tb.App:
     app = tb.App(name)
-    app.stream(
-        "moves", "time timestamp, game string, san string", time="time", key="game", topic=name, partitions=partitions
-    )
+    schema = "time timestamp, game string, san string"
+    app.stream("moves", schema, time="time", key="game", topic=name, partitions=partitions, history=history)
     return app
 
 
@@ -67,20 +69,25 @@ def test_the_moves_give_the_board(broker: Broker, tmp_path: Path, unique: Callab
 
 @pytest.mark.broker
 @pytest.mark.spark
-def test_what_the_log_no_longer_holds_comes_from_the_lake(
+def test_what_came_from_files_and_what_the_log_no_longer_holds_comes_from_the_lake(
     broker: Broker, spark: Any, tmp_path: Path, unique: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rig = Rig(club(unique("chess")[:40].replace("-", "_"), partitions=1), broker.settings, spark, tmp_path)
+    old = tmp_path / "old.jsonl"
+    old.write_text("\n".join(map(json.dumps, moves("italian", GAME[:2]))))
+    app = club(unique("chess")[:40].replace("-", "_"), partitions=1, history=(str(old),))
+    rig = Rig(app, broker.settings, spark, tmp_path)
     rig.register()
-    send(rig, "italian", GAME[:6])
+    send(rig, "italian", GAME[2:6])
     rig.mirror()
-    delete_below(broker, rig.app.streams["moves"].topic, 4)
+    load(spark, rig.store, rig.root, "moves", tmp_path, told=lambda _: None, stop=threading.Event())
+    delete_below(broker, rig.app.streams["moves"].topic, 2)
     send(rig, "italian", GAME[6:])
     # The session of the tests is still needed by others.
     monkeypatch.setattr("tarnbeck.spark.session.session", lambda *_, **__: spark)
     monkeypatch.setattr(type(spark), "stop", lambda _: None)
     found = folded(rig)
     assert (found.state.fen(), found.events) == (BOARD, len(GAME))
+    assert str(found.cut) == "history:2 0:7"
 
 
 def test_a_url_is_told_where_folds_are_made() -> None:
