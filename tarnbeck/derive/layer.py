@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 import pyarrow as pa
 
 from tarnbeck.arrow.derive import derived
-from tarnbeck.errors import TarnbeckError
+from tarnbeck.errors import StoreError, TarnbeckError
 from tarnbeck.log.follow import Record
 from tarnbeck.log.pack import key_of
 from tarnbeck.log.relay import Outgoing, relay
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.plan.declare import derivation
 from tarnbeck.schema.decode import decode
 from tarnbeck.schema.decoded import RECORDS
 from tarnbeck.schema.stream import Stream
+from tarnbeck.schema.types import Schema
+from tarnbeck.store import foreign
 from tarnbeck.store.definitions import stream_of
 from tarnbeck.store.protocol import Store
 
@@ -55,19 +58,36 @@ def _feed(
     failed: Callable[[BaseException], None],
 ) -> None:
     assert stream.derived is not None  # noqa: S101 (asked for derived streams only)
-    known = store.streams()[stream.derived.source]
-    source = stream_of(known)
 
     def make(records: Sequence[Record]) -> Iterator[Outgoing]:
+        if not foreign.unchanged(source):
+            raise foreign.changed(source)
         for made in derived(stream, source, decode(source, _table(records)).events):
             yield Outgoing(made.value, key_of(stream, made.value), made.received)
 
     while not stop.is_set():
+        known = store.streams()[stream.derived.source]
+        source = stream_of(known)
         try:
+            _refuse_narrow(stream, source)
             relay(log, source.topic, stream.topic, known.origin, make, stop=stop.is_set, told=told)
         except TarnbeckError as error:
             failed(error)
             stop.wait(PAUSE)
+
+
+def _refuse_narrow(stream: Stream, source: Stream) -> None:
+    """Stops until a start lets the stream grow, too, when its source, which is another app's, has grown meanwhile."""
+    made = stream.derived
+    if source.owner is None or made is None:
+        return
+    _, columns = derivation(f"stream '{stream.name}'", source, made.where, dict(made.select) or None, None)
+    if Schema(columns) != stream.schema:
+        raise StoreError(
+            f"stream '{stream.name}': what it is made of, '{source.name}', has grown in app '{source.owner.app}'\n"
+            f"  expected {stream.schema}\n  found {Schema(columns)}\n"
+            "  it waits, and nothing is lost; start this app again, so that it grows as well"
+        )
 
 
 def _table(records: Sequence[Record]) -> pa.Table:

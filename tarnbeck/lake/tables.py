@@ -27,12 +27,18 @@ class Tables:
     stream: Stream
 
     @property
+    def folder(self) -> str:
+        """Where they stand: those of a used stream in the lake of the application that it belongs to."""
+        owner = self.stream.owner
+        return f"{self.root}/{self.stream.name}" if owner is None else f"{owner.lake}/{owner.stream}"
+
+    @property
     def events(self) -> str:
-        return f"{self.root}/{self.stream.name}/events"
+        return f"{self.folder}/events"
 
     @property
     def quarantine(self) -> str:
-        return f"{self.root}/{self.stream.name}/quarantine"
+        return f"{self.folder}/quarantine"
 
     @property
     def events_type(self) -> StructType:
@@ -105,8 +111,8 @@ def _inside(span: Span, statistics: str | None) -> bool:
 
 
 def _today(frame: DataFrame, tables: Tables) -> DataFrame:
-    """The columns of today: a stream that has grown may be read before its table has."""
-    if not tables.stream.former:
+    """The columns of today: a stream that has grown may be read before its table has, or, if used, after it."""
+    if not tables.stream.former and tables.stream.owner is None:
         return frame
     missing = F.lit(None)
     return frame.select(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict
 from typing import Any
 
 from tarnbeck.plan.view import Measure, View
@@ -25,6 +26,7 @@ def of_stream(stream: Stream) -> Definition:
         "partitions": stream.partitions,
         "create": stream.create,
         **({} if stream.derived is None else {"derived": _derived(stream.derived)}),
+        **({} if stream.owner is None else {"owner": asdict(stream.owner)}),
     }
 
 

@@ -114,8 +114,10 @@ def _step(max_rate: float | None) -> int:
 
 def catch_up(source: Source, version: VersionState, stop: threading.Event) -> None:
     """Brings a version that the log no longer reaches forward to where the lake is; the speed layer goes on there."""
-    view, cut = view_of(version, source.store.streams()), version.cut
-    for end in cut.span_to(source.store.lake_cut(version.stream)).steps(STEP):
+    # Form and lake of one moment: a used stream may grow at any.
+    streams = source.store.streams()
+    view, cut = view_of(version, streams), version.cut
+    for end in cut.span_to(streams[version.stream].lake_cut).steps(STEP):
         share = Contribution(version.id, cut, end, view.layout, partial(source, view, cut, end))
         if not source.store.commit(None, [share]).done or stop.is_set():
             raise NotReady(f"replay: view '{view.name}': version {version.id} moved meanwhile\n  run it again")

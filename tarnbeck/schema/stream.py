@@ -62,6 +62,16 @@ class Derivation:
 
 
 @dataclass(frozen=True)
+class Owner:
+    """The application that a used stream belongs to: its name for the stream, its data folder, the root of its lake."""
+
+    app: str
+    stream: str
+    folder: str
+    lake: str
+
+
+@dataclass(frozen=True)
 class Stream:
     """One declared stream: data only."""
 
@@ -76,3 +86,5 @@ class Stream:
     derived: Derivation | None = None
     former: tuple[Former, ...] = ()
     """Forms it had before, the oldest first: an event is read as its stream was when it came."""
+    owner: Owner | None = None
+    """Who writes its topic and its lake, if it is another application: here they are only read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,12 +14,14 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from tarnbeck.cut import Cut
 from tarnbeck.log import topics
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.schema.stream import Stream
 from tarnbeck.spark import supervised
 from tarnbeck.spark.kafka import Counter, Starts
 from tarnbeck.spark.supervised import Ended, MicroBatch, Moved
 from tarnbeck.speed import kernel
 from tarnbeck.speed.kernel import Feed
-from tarnbeck.store.definitions import stream_of, view_of
+from tarnbeck.store import foreign
+from tarnbeck.store.definitions import fits, stream_of, view_of
 from tarnbeck.store.protocol import SPEED, Contribution, Fenced, Store
 from tarnbeck.store.state import StreamState, VersionState
 
@@ -82,15 +84,21 @@ class _Speed:
         self.left_out: dict[int, Why] = {}
 
     def starts(self) -> Starts:
-        """The lowest cut of the fed versions of each stream; a version that the log no longer reaches is left out."""
+        """The lowest cut of the fed versions of each stream; a version that the log no longer reaches is left out.
+
+        So are those of a used stream that has grown in a way that one of them can't take.
+        """
         streams = self.store.streams()
         self.left_out = {}
         lowest: dict[str, Cut] = {}
         partitions: dict[str, int] = {}
         for name, state in streams.items():
             stream, fed = stream_of(state), self.store.fed(name)
-            first = topics.beginning(self.log, stream.topic)
-            lost = [version for version in fed if not version.cut.covers(first)]
+            if fed and not foreign.unchanged(stream):
+                lost = _stalled(stream, fed)
+            else:
+                first = topics.beginning(self.log, stream.topic)
+                lost = [version for version in fed if not version.cut.covers(first)]
             self.left_out |= {version.id: _why(version, streams) for version in lost}
             for version in fed:
                 if version.id not in self.left_out:
@@ -113,6 +121,9 @@ class _Speed:
         streams = self.store.streams()
         fed = self._fed(streams)
         spans = {name: _span(state, batch) for name, state in streams.items() if stream_of(state).topic in batch.ends}
+        for name in {version.stream for version in fed} & spans.keys():
+            if not foreign.unchanged(stream_of(streams[name])):
+                raise Moved(f"speed: stream '{name}' is read otherwise now")
         behind = [v.view for v in fed if v.stream not in spans or not v.cut.covers(spans[v.stream][0])]
         if behind:
             raise Moved(f"speed: {', '.join(behind)} must be fed from further back")
@@ -138,6 +149,14 @@ class _Speed:
 
 def _why(version: VersionState, streams: Mapping[str, StreamState]) -> Why:
     return version.cut, streams[version.stream].definition
+
+
+def _stalled(stream: Stream, fed: Sequence[VersionState]) -> Sequence[VersionState]:
+    """The versions over a used stream whose new form one of them does not fit; if all do, it is about to be taken."""
+    grown = foreign.now(stream)
+    if grown.growing or all(fits(version, grown.stream) for version in fed):
+        raise foreign.changed(stream)
+    return fed
 
 
 def _feeds(fed: list[VersionState], streams: Mapping[str, StreamState]) -> dict[str, list[Feed]]:

@@ -220,6 +220,9 @@ class Store(Protocol):
         An open intent must be barred first: an empty lake commit with its id, so that no late writer can land it.
         """
 
+    def follow_lake(self, stream: str, cut: Cut) -> None:
+        """Take over how far the lake of a used stream is, which another application writes; it never goes back."""
+
     def snapshot(
         self, views: Sequence[str] | None = None, versions: Mapping[str, int] | None = None
     ) -> AbstractContextManager[Snapshot]:

@@ -75,7 +75,7 @@ class Rig:
                 self.spark, self.log, self.store, self.folder, stop, told=lambda _: None, failed=failed, most=500
             )
         ):
-            _await(lambda: all(v.cut.covers(ends[v.stream]) for v in store.versions().values()), "speed")
+            awaited(lambda: all(v.cut.covers(ends[v.stream]) for v in store.versions().values()), "speed")
 
     def mirror(self) -> None:
         """Runs the lake writer to the log's end as of now."""
@@ -93,7 +93,7 @@ class Rig:
                 trigger="0 seconds",
             )
         ):
-            _await(lambda: all(store.lake_cut(name).covers(end) for name, end in ends.items()), "lake")
+            awaited(lambda: all(store.lake_cut(name).covers(end) for name, end in ends.items()), "lake")
 
     def batch(self, view: str, *, full: bool) -> batch.Done:
         store = self.store
@@ -137,7 +137,7 @@ class Rig:
         return rows_of(plan, partial, plan.window.levels.index(level))
 
 
-def _await(reached: Callable[[], bool], what: str) -> None:
+def awaited(reached: Callable[[], bool], what: str) -> None:
     pause, waited = threading.Event(), 0.0
     while not reached():
         assert waited < PATIENCE, f"{what} did not get to the end of the log"
