@@ -55,8 +55,8 @@ def anatomy(spark: SparkSession, place: Place, app: tb.App) -> Iterator[tuple[st
     origin = Cut.of(place.end.topic, {})
     (stream,) = app.streams.values()
     fed = [(number, origin, view) for number, view in enumerate(app.views.values())]
-    feeds = {place.topic: kernel.feed(stream, fed)}
-    nothing = {place.topic: kernel.feed(stream, [])}
+    feeds = {place.topic: [kernel.feed(stream, fed)]}
+    nothing = {place.topic: [kernel.feed(stream, [])]}
     records = kafka.at_rest(spark, place.log, place.topic, origin.span_to(place.end), range(PARTITIONS))
     named = records.selectExpr(f"'{place.topic}' AS topic", "*").drop("key")
     output = from_arrow_schema(kernel.OUTPUT)

@@ -28,7 +28,7 @@ from tarnbeck.plan.derive import TIME, Made, changed, derivation, joined
 from tarnbeck.plan.static import Rows, Static, static
 from tarnbeck.plan.view import View
 from tarnbeck.schema import ddl, types
-from tarnbeck.schema.stream import Arrival, Derivation, Epoch, EventTime, Former, FromColumn, Json, Stream
+from tarnbeck.schema.stream import Arrival, Derivation, Epoch, EventTime, Former, FromColumn, Json, Owner, Stream
 from tarnbeck.schema.types import Schema
 from tarnbeck.window import duration
 from tarnbeck.window.window import Session, Window, all_time
@@ -336,7 +336,7 @@ class App:
         return app
 
     def stream_of(self, definition: Definition) -> Stream:
-        time, derived = definition["time"], definition.get("derived")
+        time, derived, owner = definition["time"], definition.get("derived"), definition.get("owner")
         moment: str | EventTime = arrival()
         if "column" in time:
             moment = time["column"]
@@ -360,7 +360,7 @@ class App:
             Former(ddl.parse(each["schema"], place=f"stream '{made.name}'"), Cut.from_json(each["until"]))
             for each in definition.get("former", ())
         )
-        self.streams[made.name] = replace(made, former=former)
+        self.streams[made.name] = replace(made, former=former, owner=None if owner is None else Owner(**owner))
         return self.streams[made.name]
 
     def view_of(self, definition: Definition) -> View:

@@ -41,9 +41,11 @@ def correct(
     never been. With COLUMN=VALUE, it is appended as it should have been.
     """
     from tarnbeck.log import correct as log
+    from tarnbeck.log.produce import ours
 
     wanted = pairs(changes, "change", "price=4.50")
-    declared, settings = stream_of(folder, stream), log_of(folder, broker, properties)
+    declared = ours(stream_of(folder, stream), "correct")
+    settings = log_of(folder, broker, properties)
     partition, offset, *index = place_of(place)
     where = partition, offset, index[0] if index else 0
     done = log.correct(settings, declared, where, changed=wanted, taken_back=take_back or (), reason=reason)

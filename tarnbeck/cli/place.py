@@ -58,25 +58,25 @@ def stream_of(folder: Path, name: str) -> Stream:
 
 
 def log_of(folder: Path, broker: str | None = None, properties: list[str] | None = None) -> LogSettings:
-    """How to reach the folder's log: the Kafka that is named, else the embedded broker, else the running node's."""
-    from tarnbeck.log import broker as embedded
+    """How to reach the folder's log: the Kafka that is named, its broker, its node's, or that of a used app."""
     from tarnbeck.log.settings import LogSettings
-    from tarnbeck.node.running import running as node_of
+    from tarnbeck.node.logs import log_at, shared
+    from tarnbeck.store import definitions
 
     if broker is not None:
         return LogSettings(broker, properties_of(properties))
     if properties:
         raise UsageError("--property is for a Kafka of your own\n  name it too: --broker host:port")
-    running = embedded.find(folder)
-    if running is not None:
-        return running.settings
-    node = node_of(folder)
-    if node is None:
+    found = log_at(folder)
+    if found is None:
+        with store_of(folder) as store:
+            found = shared(folder, map(definitions.stream_of, store.streams().values()))
+    if found is None:
         raise LogError(
             f"no log: no app and no broker runs in '{folder}'\n"
             "  start the app: tarnbeck up app.py, or name your own Kafka: --broker host:port"
         )
-    return LogSettings(node["broker"])
+    return found
 
 
 def client_of(folder: Path) -> Client:

@@ -38,9 +38,9 @@ def send(
     folder: Folder = FOLDER,
 ) -> None:
     """Send events to a stream, and say which were acknowledged and at which offsets."""
-    from tarnbeck.log.produce import Sender, send_lines
+    from tarnbeck.log.produce import Sender, ours, send_lines
 
-    declared = stream_of(folder, stream)
+    declared = ours(stream_of(folder, stream), "send")
     log = log_of(folder, broker, properties)
     chosen = form or ("csv" if file.endswith(".csv") else "json")
     with _lines(file) as lines, _progress(stream) as progress:

@@ -34,7 +34,9 @@ def status(json: Json = False, folder: Folder = FOLDER) -> None:
         show.say(show.as_json(told))
         return
     show.say(f"app {told['app']} at {told['url']}" if told["url"] else f"no app runs in '{folder}'")
-    for name, columns in (("parts", PARTS), ("streams", STREAMS), ("views", VIEWS)):
+    shared = any(stream.get("owner") for stream in told["streams"])
+    streams = (*STREAMS[:1], "owner", *STREAMS[1:]) if shared else STREAMS
+    for name, columns in (("parts", PARTS), ("streams", streams), ("views", VIEWS)):
         if told[name]:
             show.rows([TITLES.get(column, column) for column in columns], _rows(told[name], columns))
 
@@ -53,6 +55,7 @@ def _asked(node: dict[str, Any]) -> dict[str, Any]:
 def _stored(folder: Path) -> dict[str, Any]:
     """What the store knows when no node runs: how far everything is, but not how far the log is."""
     from tarnbeck.store import rules
+    from tarnbeck.store.definitions import stream_of
 
     with store_of(folder) as store:
         streams, versions, aliases = store.streams(), store.versions(), store.aliases()
@@ -66,5 +69,12 @@ def _stored(folder: Path) -> dict[str, Any]:
         }
         for view, alias in sorted(aliases.items())
     ]
-    known = [{"stream": name, "lake_cut": str(state.lake_cut)} for name, state in sorted(streams.items())]
+    known = [
+        {
+            "stream": name,
+            "owner": owner.app if (owner := stream_of(state).owner) else None,
+            "lake_cut": str(state.lake_cut),
+        }
+        for name, state in sorted(streams.items())
+    ]
     return {"app": None, "url": None, "parts": [], "streams": known, "views": views}

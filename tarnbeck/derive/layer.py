@@ -9,13 +9,17 @@ from dataclasses import dataclass
 from tarnbeck.arrow.derive import Made, derived
 from tarnbeck.cut import Cut
 from tarnbeck.derive import lookup
+from tarnbeck.errors import StoreError
 from tarnbeck.log.follow import Record, of_records
 from tarnbeck.log.pack import key_of
 from tarnbeck.log.relay import Outgoing, relay
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.memory.changes import always
+from tarnbeck.plan.derive import derivation
 from tarnbeck.schema.decode import decode
 from tarnbeck.schema.stream import Stream
+from tarnbeck.schema.types import Schema
+from tarnbeck.store import foreign
 from tarnbeck.store.definitions import stream_of
 from tarnbeck.store.protocol import Store
 
@@ -54,15 +58,19 @@ def run(setting: Setting) -> None:
 
 def _feed(setting: Setting, stream: Stream) -> None:
     assert stream.derived is not None  # noqa: S101 (asked for derived streams only)
-    known, stop = setting.store.streams()[stream.derived.source], setting.stop
-    source = stream_of(known)
+    stop = setting.stop
 
     def make(records: Sequence[Record]) -> Iterator[Outgoing]:
+        if not foreign.unchanged(source):
+            raise foreign.changed(source)
         for made in _made(setting, stream, source, records):
             yield Outgoing(made.value, key_of(stream, made.value), made.received)
 
     while not stop.is_set():
+        known = setting.store.streams()[stream.derived.source]
+        source = stream_of(known)
         try:
+            _refuse_narrow(stream, source)
             relay(setting.log, source.topic, stream.topic, known.origin, make, stop=stop.is_set, told=setting.told)
         except Exception as error:
             # Whatever went wrong, a thread that ended without a word would leave the stream behind for ever.
@@ -99,3 +107,17 @@ def _before(store: Store, source: Stream, records: Sequence[Record]) -> Cut:
     for record in records:
         first.setdefault(record.partition, record.offset)
     return Cut.of(store.streams()[source.name].origin.topic, first)
+
+
+def _refuse_narrow(stream: Stream, source: Stream) -> None:
+    """Stops until a start lets the stream grow, too, when its source, which is another app's, has grown meanwhile."""
+    made = stream.derived
+    if source.owner is None or made is None or made.join is not None or made.changes is not None:
+        return
+    _, columns = derivation(f"stream '{stream.name}'", source, made.where, dict(made.select) or None, None)
+    if Schema(columns) != stream.schema:
+        raise StoreError(
+            f"stream '{stream.name}': what it is made of, '{source.name}', has grown in app '{source.owner.app}'\n"
+            f"  expected {stream.schema}\n  found {Schema(columns)}\n"
+            "  it waits, and nothing is lost; start this app again, so that it grows as well"
+        )

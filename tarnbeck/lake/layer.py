@@ -18,7 +18,7 @@ from tarnbeck.log.settings import LogSettings
 from tarnbeck.spark import supervised
 from tarnbeck.spark.kafka import Starts
 from tarnbeck.spark.supervised import Ended, MicroBatch, Moved
-from tarnbeck.store.definitions import stream_of
+from tarnbeck.store.definitions import own, stream_of
 from tarnbeck.store.protocol import LAKE, Fenced, Store
 from tarnbeck.store.state import Intent, StreamState
 
@@ -52,7 +52,7 @@ def run(
     failed: Callable[[BaseException], None],
     trigger: str = TRIGGER,
 ) -> None:
-    """Mirrors the log into the lake until told to stop, or until another lake writer takes over."""
+    """Mirrors the app's own streams into the lake until told to stop, or until another lake writer takes over."""
     layer = _Lake(spark, log, store, root, store.take_token(LAKE), told)
     query = supervised.Query(
         "lake",
@@ -83,7 +83,7 @@ class _Lake:
     def starts(self) -> Starts:
         """Every stream's lake cut, after what an earlier writer left open was finished."""
         starts: dict[str, dict[int, int]] = {}
-        for name, state in self.store.streams().items():
+        for name, state in own(self.store.streams()).items():
             stream = stream_of(state)
             tables = Tables(self.root, stream)
             lake.create(self.spark, tables)
@@ -107,7 +107,7 @@ class _Lake:
     def handle(self, batch: MicroBatch) -> int:
         """One planned span per stream; a span without records still moves the lake's cut."""
         weight = 0
-        for name, state in self.store.streams().items():
+        for name, state in own(self.store.streams()).items():
             topic = stream_of(state).topic
             if topic not in batch.ends:
                 raise Moved(f"lake: stream '{name}' is new")

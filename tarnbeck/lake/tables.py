@@ -30,7 +30,9 @@ class Tables:
 
     @property
     def folder(self) -> str:
-        return f"{self.root}/{self.stream.name}"
+        """Where they stand: those of a used stream in the lake of the application that it belongs to."""
+        owner = self.stream.owner
+        return f"{self.root}/{self.stream.name}" if owner is None else f"{owner.lake}/{owner.stream}"
 
     @property
     def events(self) -> str:
@@ -118,8 +120,8 @@ def _inside(span: Span, statistics: str | None) -> bool:
 
 
 def _today(frame: DataFrame, tables: Tables) -> DataFrame:
-    """The columns of today: a stream that has grown may be read before its table has."""
-    if not tables.stream.former:
+    """The columns of today: a stream that has grown may be read before its table has, or, if used, after it."""
+    if not tables.stream.former and tables.stream.owner is None:
         return frame
     missing = F.lit(None)
     return frame.select(

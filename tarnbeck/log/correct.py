@@ -13,7 +13,7 @@ from tarnbeck.log import topics
 from tarnbeck.log.follow import follow
 from tarnbeck.log.lines import cell
 from tarnbeck.log.pack import key_of
-from tarnbeck.log.produce import Sender, Sent
+from tarnbeck.log.produce import Sender, Sent, ours
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.schema import strict
 from tarnbeck.schema.decode import RECORDS, decode
@@ -46,7 +46,7 @@ def correct(
     reason: str,
 ) -> Correction:
     """Appends what makes up for the event at a place; each record says what it corrects, and why."""
-    wrong = _found(settings, stream, place)
+    wrong = _found(settings, ours(stream, "correct"), place)
     values = corrections(stream, wrong, changed, taken_back)
     headers = [(CORRECTS, ":".join(map(str, place)).encode()), (REASON, reason.encode())]
     with Sender(settings, stream) as sender:

@@ -130,6 +130,16 @@ def producer(settings: LogSettings) -> Producer:
     return made
 
 
+def ours(stream: Stream, command: str) -> Stream:
+    """The stream, unless it belongs to another application: what a command would do to it is done there."""
+    if stream.owner is not None:
+        raise UsageError(
+            f"{command}: stream '{stream.name}' belongs to app '{stream.owner.app}', which alone writes it\n"
+            f"  do it there: tarnbeck {command} {stream.owner.stream} --folder {stream.owner.folder}"
+        )
+    return stream
+
+
 class Sender:
     """Sends to one stream; `flush` waits for Kafka and tells the outcome of all since the last one.
 
@@ -142,7 +152,7 @@ class Sender:
                 f"send: stream '{stream.name}' is derived from '{stream.derived.source}', which decides what it holds\n"
                 f"  send to '{stream.derived.source}'"
             )
-        self._stream = stream
+        self._stream = ours(stream, "send")
         self._producer = producer(settings) if shared is None else shared
         self._tally = Tally()
         self._open: pack.Lines | None = None

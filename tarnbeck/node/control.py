@@ -5,23 +5,27 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tarnbeck.errors import NotReady, UsageError
 from tarnbeck.log import broker, topics
 from tarnbeck.log.settings import LogSettings
-from tarnbeck.node import progress, versions
+from tarnbeck.node import progress, use, versions
 from tarnbeck.node.loading import load_custom
+from tarnbeck.node.logs import shared
 from tarnbeck.node.node import hold
 from tarnbeck.node.progress import Watch
 from tarnbeck.node.running import running
 from tarnbeck.node.settings import Settings
 from tarnbeck.node.versions import Office
+from tarnbeck.schema.stream import Stream
 from tarnbeck.serve.client import control as remote
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
-from tarnbeck.store.definitions import stream_of
+from tarnbeck.store.definitions import own, stream_of
+from tarnbeck.store.foreign import ROOT
 from tarnbeck.store.sqlite import SQLiteStore
 
 
@@ -42,6 +46,10 @@ def control(folder: Path) -> Iterator[Control]:
 
 @contextlib.contextmanager
 def _log(folder: Path) -> Iterator[LogSettings]:
+    theirs = shared(folder, _streams(folder))
+    if theirs is not None:
+        yield theirs
+        return
     if not (folder / "kafka").exists():
         raise UsageError(
             f"{folder} uses a broker of its own choice\n  start the node first: tarnbeck up APP.py --broker HOST:PORT"
@@ -55,12 +63,20 @@ def _log(folder: Path) -> Iterator[LogSettings]:
             started.stop()
 
 
+def _streams(folder: Path) -> list[Stream]:
+    store = SQLiteStore(folder / "store", now)
+    try:
+        return [stream_of(state) for state in store.streams().values()]
+    finally:
+        store.close()
+
+
 class _Alone:
     """A Control inside this process: one Spark session, and a lake writer while a job may need the lake."""
 
     def __init__(self, settings: Settings, log: LogSettings) -> None:
-        self.settings, self.log = settings, log
         self.store = SQLiteStore(settings.store, now)
+        self.settings, self.log = replace(settings, lake=self.store.meta(ROOT) or None), log
         load_custom(self.store)
 
     def status(self) -> dict[str, Any]:
@@ -90,6 +106,8 @@ class _Alone:
             kwargs={"told": lambda _: None, "failed": failures.append},
         )
         writer.start()
+        follower = threading.Thread(target=use.run, args=(self.log, self.store, stop, lambda _: None, failures.append))
+        follower.start()
         try:
             if job.get("do") not in WITHOUT_LAKE:
                 yield {"step": "waiting for the lake"}
@@ -97,12 +115,13 @@ class _Alone:
             yield from answered(Desk(spark, self.log, self.store, self.settings.lake_root, stop), job)
         finally:
             stop.set()
-            writer.join(timeout=30)
+            for thread in (writer, follower):
+                thread.join(timeout=30)
             spark.stop()
 
     def _await_lake(self, failures: list[BaseException]) -> None:
         pause = threading.Event()
-        streams = self.store.streams()
+        streams = own(self.store.streams())
         ends = {name: topics.end(self.log, stream_of(state).topic) for name, state in streams.items()}
         while not all(self.store.lake_cut(name).covers(end) for name, end in ends.items()):
             if failures:

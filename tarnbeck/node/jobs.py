@@ -20,7 +20,7 @@ from tarnbeck.lake.layer import accept_hole
 from tarnbeck.lake.tables import Tables
 from tarnbeck.log import topics
 from tarnbeck.log.pack import key_of
-from tarnbeck.log.produce import Sender, Sent
+from tarnbeck.log.produce import Sender, Sent, ours
 from tarnbeck.node import deploy
 from tarnbeck.node.desk import Desk, Job, Tell, Update
 from tarnbeck.node.loading import folder_of
@@ -30,7 +30,7 @@ from tarnbeck.replay import layer as replay
 from tarnbeck.schema.packs import ARROW
 from tarnbeck.speed import merge
 from tarnbeck.store import rules
-from tarnbeck.store.definitions import stream_of
+from tarnbeck.store.definitions import own, stream_of
 from tarnbeck.store.protocol import Store
 from tarnbeck.store.state import StreamState, VersionState
 
@@ -168,7 +168,7 @@ def _samples(result: audit.Audit) -> list[Update]:
 
 def _lake(desk: Desk, job: Job, tell: Tell) -> Any:
     tables = []
-    for name, state in desk.store.streams().items():
+    for name, state in own(desk.store.streams()).items():
         tell({"view": name, "step": "reading"})
         where = Tables(desk.root, stream_of(state))
         lake.create(desk.spark, where)
@@ -195,6 +195,7 @@ def _accept_hole(desk: Desk, job: Job, tell: Tell) -> Any:
     known, name, reason = desk.store.streams(), str(job["stream"]), str(job.get("reason") or "").strip()
     if name not in known:
         raise UsageError(unknown("lake", "stream", name, known, "the application"))
+    ours(stream_of(known[name]), "lake --accept-hole")
     if not reason:
         raise UsageError("lake: a hole is accepted with a reason, which is kept\n  add one: --reason TEXT")
     cut = accept_hole(desk.spark, desk.log, desk.store, desk.root, name, reason)
@@ -203,7 +204,7 @@ def _accept_hole(desk: Desk, job: Job, tell: Tell) -> Any:
 
 def _optimize(desk: Desk, job: Job, tell: Tell) -> Any:
     merged = []
-    for state in desk.store.streams().values():
+    for state in own(desk.store.streams()).values():
         where = Tables(desk.root, stream_of(state))
         lake.create(desk.spark, where)
         for path in (where.events, where.quarantine):
@@ -225,7 +226,9 @@ def _streams(desk: Desk, job: Job) -> dict[str, StreamState]:
     wanted = job.get("stream")
     if wanted is not None and wanted not in known:
         raise UsageError(unknown("quarantine", "stream", wanted, known, "the application"))
-    return {name: state for name, state in known.items() if wanted in (None, name)}
+    if wanted is not None and wanted not in own(known):
+        ours(stream_of(known[wanted]), f"quarantine {job.get('action', 'list')}")
+    return {name: state for name, state in own(known).items() if wanted in (None, name)}
 
 
 def _listed(desk: Desk, job: Job) -> Any:
@@ -239,7 +242,7 @@ def _listed(desk: Desk, job: Job) -> Any:
 
 
 def _shown(desk: Desk, job: Job) -> Any:
-    ((name, state),) = _streams(desk, {"stream": job["stream"]}).items()
+    ((name, state),) = _streams(desk, job).items()
     row = quarantine.one(desk.spark, Tables(desk.root, stream_of(state)), state, _place(job["place"]))
     value, encoding = _readable(row.value)
     return {
@@ -267,7 +270,7 @@ def _retried(desk: Desk, job: Job) -> Any:
 
     A pack that could not be taken apart goes again as a whole; only Arrow can be so broken, lines can always be told.
     """
-    ((_, state),) = _streams(desk, {"stream": job["stream"]}).items()
+    ((_, state),) = _streams(desk, job).items()
     tables = Tables(desk.root, stream_of(state))
     places = None if job.get("places") is None else {_place(place) for place in job["places"]}
     rows = quarantine.select(desk.spark, tables, state, places)

@@ -1,4 +1,4 @@
-"""The live process: one Spark session for the speed layer and the lake writer, and what feeds derived streams."""
+"""The live process: one Spark session for the speed layer and the lake writer, and what else must go on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from tarnbeck.derive import layer as derive
 from tarnbeck.lake import layer as lake
+from tarnbeck.node import use
 from tarnbeck.node.channel import READY, Parent
 from tarnbeck.node.loading import load
 from tarnbeck.node.settings import Settings
@@ -109,7 +110,16 @@ def _parts(spark: Any, settings: Settings, stop: threading.Event, report: Report
             )
         )
 
-    return {"speed": feed, "lake": mirror, "derive": derived}
+    def follow() -> None:
+        use.run(
+            log,
+            SQLiteStore(settings.store, now),
+            stop,
+            told=lambda records: report.add("use", records),
+            failed=report.failed("use"),
+        )
+
+    return {"speed": feed, "lake": mirror, "derive": derived, "use": follow}
 
 
 def _tick(report: Report, stop: threading.Event) -> None:

@@ -23,6 +23,7 @@ from tarnbeck.node import progress, versions
 from tarnbeck.node.channel import Child, Message
 from tarnbeck.node.grow import grow
 from tarnbeck.node.loading import FILE
+from tarnbeck.node.logs import shared
 from tarnbeck.node.progress import Watch
 from tarnbeck.node.register import Registered, register
 from tarnbeck.node.settings import PORT, Settings
@@ -32,6 +33,8 @@ from tarnbeck.serve.http import application
 from tarnbeck.serve.server import Server, serve
 from tarnbeck.spark.supervised import Ended
 from tarnbeck.store import rules
+from tarnbeck.store.definitions import stream_of
+from tarnbeck.store.foreign import ROOT
 from tarnbeck.store.sqlite import SQLiteStore
 from tarnbeck.store.state import VersionState
 
@@ -83,17 +86,19 @@ class Node:
 
     def _start(self) -> None:
         self._folder_lock = hold(self.settings.folder)
+        self.store = SQLiteStore(self.settings.store, now)
         if self.settings.broker is None:
-            self._tell("starting the broker")
-            self._broker = broker.start(self.settings.folder)
-            self.settings = dataclasses.replace(self.settings, broker=self._broker.address)
+            # What is declared no more is fed until it is dropped, so its log is needed all the same.
+            known = {name: stream_of(state) for name, state in self.store.streams().items()}
+            log = shared(self.settings.folder, {**known, **self.app.streams}.values()) or self._own_log()
+            self.settings = dataclasses.replace(self.settings, broker=log.bootstrap)
         self.log: LogSettings = self.settings.log()
         self._tell(f"log at {self.log.bootstrap}")
-        self.store = SQLiteStore(self.settings.store, now)
         for line in grow(self.app, self.store, self.log):
             self._tell(line)
         if self.settings.app is not None:
             self.store.set_meta(FILE, str(self.settings.app))
+        self.store.set_meta(ROOT, self.settings.lake_root if self.settings.lake else "")
         registered = register(self.app, self.store, self.log)
         self._tell(f"{len(self.app.streams)} streams, {len(self.app.views)} views registered")
         for line in told(registered):
@@ -109,6 +114,11 @@ class Node:
         self._begin("replay", lambda: self._resume(registered.building))
         self._begin("history", self._load_history)
         self._begin("schedule", self._schedule)
+
+    def _own_log(self) -> LogSettings:
+        self._tell("starting the broker")
+        self._broker = broker.start(self.settings.folder)
+        return self._broker.settings
 
     def _begin(self, name: str, target: Callable[[], None]) -> None:
         thread = threading.Thread(target=target, name=f"node-{name}", daemon=True)
@@ -139,10 +149,12 @@ class Node:
             for recovered in self._rates:
                 self._errors.pop(recovered, None)
         elif "failed" in message:
-            self._errors[message["part"]] = message["failed"]
+            told, self._errors[message["part"]] = self._errors.get(message["part"]), message["failed"]
             if message["kind"] == Ended.__name__:
                 self._given_up.add(message["part"])
-            self._tell(f"{message['part']}: {message['failed'].splitlines()[0]}")
+            if told != message["failed"]:
+                # What fails again and again in the same way is told once.
+                self._tell(f"{message['part']}: {message['failed'].splitlines()[0]}")
         elif "id" in message:
             with self._lock:
                 waiting = self._waiting.get(message["id"])
@@ -258,6 +270,7 @@ class Node:
             self._part("speed", self._state("live", "speed"), views),
             *([self._part("derive", self._state("live", "derive"), [])] if self._derives() else []),
             *([self._part("history", self._history_state(), [])] if self._has_history() else []),
+            *([self._part("use", self._state("live", "use"), [])] if self._uses() else []),
             self._part("batch", self._state("work", "batch"), []),
             self._part("serving", "running", []),
         ]
@@ -272,6 +285,9 @@ class Node:
     def _history_state(self) -> str:
         state = self._state("work", "history")
         return "done" if state == "running" and not self._loading else state
+
+    def _uses(self) -> bool:
+        return any(stream.owner is not None for stream in self.app.streams.values())
 
     def _state(self, process: str, part: str) -> str:
         if part in self._given_up or self._children[process].process.poll() is not None:

@@ -85,9 +85,11 @@ def streams(store: Store, watch: Watch) -> list[dict[str, Any]]:
     found = []
     for name, state in sorted(store.streams().items()):
         records, seconds = watch.lag(name, state.lake_cut)
+        owner = stream_of(state).owner
         found.append(
             {
                 "stream": name,
+                "owner": None if owner is None else owner.app,
                 "topic": state.topic,
                 "origin": str(state.origin),
                 "end": str(watch.ends.get(name, state.origin)),

@@ -8,22 +8,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tarnbeck.app import App
-from tarnbeck.errors import DeclarationError
+from tarnbeck.errors import DeclarationError, LogError
 from tarnbeck.lake.files import find
 from tarnbeck.log import topics
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.node.grow import obstacles, refusal, viewed
 from tarnbeck.node.loading import folder_of
 from tarnbeck.plan.change import changes
-from tarnbeck.plan.definition import identity, of_stream, of_view
+from tarnbeck.plan.definition import Definition, identity, of_stream, of_view
 from tarnbeck.plan.view import View
 from tarnbeck.schema.stream import Stream
-from tarnbeck.store import rules
+from tarnbeck.store import foreign, rules
 from tarnbeck.store.definitions import stream_of
+from tarnbeck.store.foreign import APP
 from tarnbeck.store.protocol import Store
 from tarnbeck.store.state import StreamState, VersionState
 
-APP, DECLARED = "app", "declared"
-"""The keys of the application's name, and of its definition as last declared, among the store's small facts."""
+DECLARED = "declared"
+"""The key of the application's definition as last declared among the store's small facts."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,10 @@ def register(app: App, store: Store, log: LogSettings) -> Registered:
         )
     store.set_meta(APP, app.name)
     for stream in app.streams.values():
-        _stream(stream, store, log)
+        if stream.owner is None:
+            _stream(stream, store, log)
+        else:
+            _used(app, stream, store, log)
     for view in app.views.values():
         if view.name not in store.aliases():
             add(view, store)
@@ -93,6 +98,32 @@ def outlook(app: App, store: Store) -> Registered:
     return Registered(building, changed, waiting, tuple(name for name in aliases if name not in app.views))
 
 
+def _used(app: App, stream: Stream, store: Store, log: LogSettings) -> None:
+    """A stream of another app: it begins where it began there, and its lake is as far as it is there."""
+    assert stream.owner is not None  # noqa: S101 (asked for used streams only)
+    known = store.streams().get(stream.name)
+    if known is not None:
+        reasons = obstacles(stream, known, store) if known.topic == stream.topic else []
+        if reasons and viewed(app, stream.name):
+            raise DeclarationError(refusal(stream, reasons))
+        if reasons:
+            return
+        _refuse_change(stream, known)
+    found = foreign.now(stream)
+    if found.growing or found.stream != stream:
+        raise foreign.changed(stream)
+    there = topics.describe(log, [stream.topic]).get(stream.topic)
+    if there is None or there.id != found.origin.topic:
+        raise LogError(
+            f"stream '{stream.name}': the log of app '{stream.owner.app}' is not at {log.bootstrap}\n"
+            f"  no topic '{stream.topic}' with the id {found.origin.topic} is there\n"
+            "  both apps need one broker: name that of the other app, or none, to have it found"
+        )
+    end = topics.end(log, stream.topic)
+    store.register_stream(stream.name, json.dumps(of_stream(stream)), stream.topic, found.origin, end)
+    store.follow_lake(stream.name, found.lake_cut)
+
+
 def _stream(stream: Stream, store: Store, log: LogSettings) -> None:
     known = store.streams().get(stream.name)
     if known is not None:
@@ -115,13 +146,20 @@ def _refuse_no_files(stream: Stream, store: Store) -> None:
 
 
 def _refuse_change(stream: Stream, known: StreamState) -> None:
-    before, after = json.loads(known.definition), of_stream(stream)
-    changed = [part for part in ("schema", "time", "topic", "derived") if before.get(part) != after.get(part)]
+    before, after = (_parts(each) for each in (json.loads(known.definition), of_stream(stream)))
+    changed = [part for part in after if before[part] != after[part]]
     if changed:
-        lines = [f"  {part}: was {before.get(part)}, now {after.get(part)}" for part in changed]
+        lines = [f"  {part}: was {before[part]}, now {after[part]}" for part in changed]
         raise DeclarationError(
             f"stream '{stream.name}': it holds events already and can't change now\n"
             + "\n".join(lines)
             + "\n  new columns and wider types are taken by a start: tarnbeck up APP.py"
             + "\n  for anything else, declare a stream with a new name"
         )
+
+
+def _parts(definition: Definition) -> dict[str, object]:
+    """What of a stream's definition must stay."""
+    owner = definition.get("owner")
+    belongs = None if owner is None else f"{owner['app']}/{owner['stream']}"
+    return {part: definition.get(part) for part in ("schema", "time", "topic", "derived")} | {"owner": belongs}

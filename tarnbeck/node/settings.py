@@ -34,7 +34,8 @@ class Settings:
 
     @property
     def lake_root(self) -> str:
-        return self.lake or str(self.folder / "lake")
+        lake = self.lake or str(self.folder / "lake")
+        return lake if ":/" in lake else str(Path(lake).absolute())
 
     def log(self, embedded: str | None = None) -> LogSettings:
         """How to reach the log: the broker that was named, else the embedded one at this address."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict
 from typing import Any
 
 from tarnbeck.plan.table import ORDER
@@ -38,6 +39,7 @@ def of_stream(stream: Stream) -> Definition:
         "create": stream.create,
         **({} if stream.derived is None else {"derived": _derived(stream.derived)}),
         **({"history": list(stream.history)} if stream.history else {}),
+        **({} if stream.owner is None else {"owner": asdict(stream.owner)}),
     }
 
 

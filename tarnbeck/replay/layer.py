@@ -118,8 +118,10 @@ def catch_up(source: Source, version: VersionState, stop: threading.Event) -> No
 
     Epochs are about the log alone: history comes with a generation.
     """
-    view, cut = view_of(version, source.store.streams()), version.cut
-    there = source.store.lake_cut(version.stream).with_history(cut.history)
+    # Form and lake of one moment: a used stream may grow at any.
+    streams = source.store.streams()
+    view, cut = view_of(version, streams), version.cut
+    there = streams[version.stream].lake_cut.with_history(cut.history)
     for end in cut.span_to(there).steps(STEP):
         share = Contribution(version.id, cut, end, view.layout, partial(source, view, cut, end))
         if not source.store.commit(None, [share]).done or stop.is_set():

@@ -93,6 +93,16 @@ class Derivation:
 
 
 @dataclass(frozen=True)
+class Owner:
+    """The application that a used stream belongs to: its name for the stream, its data folder, the root of its lake."""
+
+    app: str
+    stream: str
+    folder: str
+    lake: str
+
+
+@dataclass(frozen=True)
 class Stream:
     """One declared stream: data only."""
 
@@ -109,3 +119,5 @@ class Stream:
     """Forms it had before, the oldest first: an event is read as its stream was when it came."""
     history: tuple[str, ...] = ()
     """Names of files with older events, `*` allowed, relative to the file that declares the stream."""
+    owner: Owner | None = None
+    """Who writes its topic and its lake, if it is another application: here they are only read."""

@@ -54,15 +54,17 @@ _steps = functools.lru_cache(maxsize=64)(steps)
 
 
 def run(
-    feeds: Mapping[str, Feed], batches: Iterator[pa.RecordBatch], weighed: Callable[[int], None] = lambda _: None
+    feeds: Mapping[str, Sequence[Feed]],
+    batches: Iterator[pa.RecordBatch],
+    weighed: Callable[[int], None] = lambda _: None,
 ) -> Iterator[pa.RecordBatch]:
     """Partials of all views, each as one Arrow IPC stream: few rows leave the worker, whatever comes in.
 
-    `weighed` is told the bytes of the records.
+    `feeds` are those of each topic, which several streams may stand for; `weighed` is told the bytes of the records.
     """
     for topic, records in _chunks(batches):
         weighed(records.nbytes)
-        for version, partial in _partials(feeds[topic], records):
+        for version, partial in (each for feed in feeds.get(topic, ()) for each in _partials(feed, records)):
             yield pa.RecordBatch.from_arrays([pa.array([version]), pa.array([_pack(partial)])], schema=OUTPUT)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,12 +14,14 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from tarnbeck.cut import Cut
 from tarnbeck.log import topics
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.schema.stream import Stream
 from tarnbeck.spark import supervised
 from tarnbeck.spark.kafka import Counter, Starts
 from tarnbeck.spark.supervised import Ended, MicroBatch, Moved
 from tarnbeck.speed import kernel
 from tarnbeck.speed.kernel import Feed
-from tarnbeck.store.definitions import stream_of, view_of
+from tarnbeck.store import foreign
+from tarnbeck.store.definitions import fits, stream_of, view_of
 from tarnbeck.store.protocol import SPEED, Contribution, Fenced, Store
 from tarnbeck.store.state import StreamState, VersionState
 
@@ -34,6 +35,10 @@ MOST_BYTES = 128 << 20
 FEW = 5_000
 FEW_BYTES = 8 << 20
 """Records and bytes up to which this process computes by itself: the way to a worker would take longer."""
+
+
+Why = tuple[Cut, str]
+"""The cut of a version that was left out, and the form of its stream: one of the two must change before it is fed."""
 
 
 @dataclass(frozen=True)
@@ -76,31 +81,49 @@ class _Speed:
         self, log: LogSettings, store: Store, token: int, told: Callable[[Progress], None], weighed: Counter
     ) -> None:
         self.log, self.store, self.token, self.told, self.weighed = log, store, token, told, weighed
-        self.left_out: frozenset[int] = frozenset()
+        self.left_out: dict[int, Why] = {}
 
     def starts(self) -> Starts:
-        """The lowest cut of the fed versions of each stream; a version that the log no longer reaches is left out."""
+        """The lowest cut of the fed versions of each stream; a version that the log no longer reaches is left out.
+
+        So are those of a used stream that has grown in a way that one of them can't take.
+        """
         streams = self.store.streams()
-        left_out: set[int] = set()
-        starts: dict[str, dict[int, int]] = {}
+        self.left_out = {}
+        lowest: dict[str, Cut] = {}
+        partitions: dict[str, int] = {}
         for name, state in streams.items():
-            stream = stream_of(state)
-            first = topics.beginning(self.log, stream.topic)
-            fed = self.store.fed(name)
-            left_out |= {version.id for version in fed if not version.cut.covers(first)}
-            cuts = [version.cut for version in fed if version.id not in left_out]
-            if cuts:
-                low = functools.reduce(Cut.meet, cuts)
-                starts[stream.topic] = {p: low[p] for p in range(stream.partitions)}
-        self.left_out = frozenset(left_out)
-        return starts
+            stream, fed = stream_of(state), self.store.fed(name)
+            if fed and not foreign.unchanged(stream):
+                lost = _stalled(stream, fed)
+            else:
+                first = topics.beginning(self.log, stream.topic)
+                lost = [version for version in fed if not version.cut.covers(first)]
+            self.left_out |= {version.id: _why(version, streams) for version in lost}
+            for version in fed:
+                if version.id not in self.left_out:
+                    # Several streams may stand for one topic.
+                    lowest[stream.topic] = lowest.get(stream.topic, version.cut).meet(version.cut)
+                    partitions[stream.topic] = stream.partitions
+        return {topic: {p: low[p] for p in range(partitions[topic])} for topic, low in lowest.items()}
+
+    def _fed(self, streams: Mapping[str, StreamState]) -> list[VersionState]:
+        """The versions that this query feeds; it starts anew when one that was left out can be fed again."""
+        fed = self.store.fed()
+        again = [v.view for v in fed if v.id in self.left_out and self.left_out[v.id] != _why(v, streams)]
+        if again:
+            raise Moved(f"speed: {', '.join(again)} can be fed again")
+        return [version for version in fed if version.id not in self.left_out]
 
     def handle(self, batch: MicroBatch) -> int:
         """One micro-batch: compute every fed version from its own cut, commit all in one transaction."""
         before = self.weighed.value
         streams = self.store.streams()
-        fed = [version for version in self.store.fed() if version.id not in self.left_out]
+        fed = self._fed(streams)
         spans = {name: _span(state, batch) for name, state in streams.items() if stream_of(state).topic in batch.ends}
+        for name in {version.stream for version in fed} & spans.keys():
+            if not foreign.unchanged(stream_of(streams[name])):
+                raise Moved(f"speed: stream '{name}' is read otherwise now")
         behind = [v.view for v in fed if v.stream not in spans or not v.cut.covers(spans[v.stream][0])]
         if behind:
             raise Moved(f"speed: {', '.join(behind)} must be fed from further back")
@@ -124,19 +147,31 @@ class _Speed:
         return self.weighed.value - before
 
 
-def _feeds(fed: list[VersionState], streams: Mapping[str, StreamState]) -> dict[str, Feed]:
+def _why(version: VersionState, streams: Mapping[str, StreamState]) -> Why:
+    return version.cut, streams[version.stream].definition
+
+
+def _stalled(stream: Stream, fed: Sequence[VersionState]) -> Sequence[VersionState]:
+    """The versions over a used stream whose new form one of them does not fit; if all do, it is about to be taken."""
+    grown = foreign.now(stream)
+    if grown.growing or all(fits(version, grown.stream) for version in fed):
+        raise foreign.changed(stream)
+    return fed
+
+
+def _feeds(fed: list[VersionState], streams: Mapping[str, StreamState]) -> dict[str, list[Feed]]:
     """What the kernel computes from each topic."""
-    feeds: dict[str, Feed] = {}
+    feeds: dict[str, list[Feed]] = {}
     for name, state in streams.items():
         mine = [(version.id, version.cut, view_of(version, streams)) for version in fed if version.stream == name]
         if mine:
             stream = stream_of(state)
-            feeds[stream.topic] = kernel.feed(stream, mine)
+            feeds.setdefault(stream.topic, []).append(kernel.feed(stream, mine))
     return feeds
 
 
 def _compute(
-    records: DataFrame, feeds: Mapping[str, Feed], weighed: Counter, *, here: bool
+    records: DataFrame, feeds: Mapping[str, list[Feed]], weighed: Counter, *, here: bool
 ) -> dict[int, list[pa.Table]]:
     """The partials of each version: few records are computed here, many where Spark reads them."""
 

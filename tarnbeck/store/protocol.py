@@ -237,6 +237,9 @@ class Store(Protocol):
     def add_history(self, token: int, stream: str, file: HistoryFile) -> bool:
         """Give a file its place behind all others; False when another one has it."""
 
+    def follow_lake(self, stream: str, cut: Cut) -> None:
+        """Take over how far the lake of a used stream is, which another application writes; it never goes back."""
+
     def snapshot(
         self, views: Sequence[str] | None = None, versions: Mapping[str, int] | None = None
     ) -> AbstractContextManager[Snapshot]:

@@ -283,6 +283,12 @@ class SQLiteStore:
             _check_token(con, HISTORY, token)
             return intents.add_file(con, stream, file)
 
+    def follow_lake(self, stream: str, cut: Cut) -> None:
+        """Take over how far the lake of a used stream is, which another application writes; it never goes back."""
+        with self._writer.transaction() as con:
+            lake = _stream(catalog.load(con), stream).lake_cut.advance(cut)
+            con.execute("UPDATE streams SET lake = ? WHERE name = ?", (lake.to_json(), stream))
+
     def snapshot(
         self, views: Sequence[str] | None = None, versions: Mapping[str, int] | None = None
     ) -> AbstractContextManager[SQLiteSnapshot]:

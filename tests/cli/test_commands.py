@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,24 +71,29 @@ def _await_cover(folder: Path) -> None:
             pause.wait(0.1)
 
 
-@pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
-    """The example app with eleven records sent, one of them broken, all covered."""
-    folder = tmp_path_factory.mktemp("up")
-    command = [*TARNBECK, "up", str(EXAMPLE), "--port", "0", "--batch-every", "never", "--folder", str(folder)]
+@contextmanager
+def _up(app: Path, folder: Path) -> Iterator[Shell]:
+    """An app that runs, and is stopped in order on the way out."""
+    command = [*TARNBECK, "up", str(app), "--port", "0", "--batch-every", "never", "--folder", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as up:
         try:
             _await(folder, up)
-            shell = Shell(folder)
-            sent = shell.run("send", "prices", given="\n".join(EVENTS))
-            assert sent.startswith("11 acknowledged at ")
-            _await_cover(folder)
-            yield shell
+            yield Shell(folder)
         finally:
             up.send_signal(signal.SIGTERM)
         assert up.stdout is not None
         assert up.stdout.read().endswith("stopped\n")
     assert up.returncode == 0
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    """The example app with eleven records sent, one of them broken, all covered."""
+    with _up(EXAMPLE, tmp_path_factory.mktemp("up")) as shell:
+        sent = shell.run("send", "prices", given="\n".join(EVENTS))
+        assert sent.startswith("11 acknowledged at ")
+        _await_cover(shell.folder)
+        yield shell
 
 
 def test_query_gives_rows_and_the_cut_they_cover(shell: Shell) -> None:
@@ -147,3 +153,23 @@ def test_a_file_with_bad_lines_is_sent_but_for_them(shell: Shell, tmp_path: Path
 
 def test_a_second_app_on_the_same_folder_is_refused(shell: Shell) -> None:
     shell.run("up", str(EXAMPLE), code=3)
+
+
+def test_another_app_uses_its_stream_and_can_only_read_it(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "report.py"
+    file.write_text(
+        "import tarnbeck as tb\n"
+        "app = tb.App('report')\n"
+        f"prices = app.use('bitcoin/prices', folder={str(shell.folder)!r})\n"
+        "app.view('seen', prices, by='exchange', select={'n': tb.count()})\n"
+    )
+    with _up(file, tmp_path / "report") as report:
+        _await_cover(report.folder)
+        assert report.run("query", "seen") == "exchange\tn\nkraken\t10\n"
+        report.run("batch", "--full")
+        assert report.json("audit")["views"][0]["equal"]
+        status = report.json("status")
+        assert [(stream["stream"], stream["owner"]) for stream in status["streams"]] == [("prices", "bitcoin")]
+        assert "use" in {part["part"] for part in status["parts"] if part["state"] == "running"}
+        report.run("send", "prices", given=EVENTS[0], code=2)
+        assert len(report.run("tail", "prices", "--from", "earliest", "--count", "11").splitlines()) == 11

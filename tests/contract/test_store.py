@@ -198,6 +198,12 @@ def test_a_hole_waits_until_an_open_intent_is_barred(case: Case) -> None:
     assert not case.store.close_intent(intent)
 
 
+def test_the_lake_of_another_app_is_followed_and_never_goes_back(case: Case) -> None:
+    for at in (cut(5), cut(4, 2)):
+        case.store.follow_lake(STREAM, at)
+    assert case.again().lake_cut(STREAM) == cut(5, 2)
+
+
 def test_small_facts_are_kept_by_name(case: Case) -> None:
     assert case.store.meta("address") is None
     case.store.set_meta("address", "one")

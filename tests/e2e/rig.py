@@ -80,7 +80,7 @@ class Rig:
         """Runs the speed layer from wherever the store is to the log's end as of now."""
         ends = self.ends()
         with self._running(self._speed):
-            _await(lambda: self._covered(ends), "speed")
+            awaited(lambda: self._covered(ends), "speed")
 
     def derive(self, expected: dict[str, int]) -> None:
         """Runs the speed layer and what feeds derived streams, until these hold so many events and views cover all."""
@@ -89,9 +89,9 @@ class Rig:
             derive.run(derive.Setting(self.log, self.store, now, stop, lambda _: None, failed))
 
         with self._running(self._speed), self._running(feed):
-            _await(lambda: all(len(self.records(name)) >= count for name, count in expected.items()), "derive")
+            awaited(lambda: all(len(self.records(name)) >= count for name, count in expected.items()), "derive")
             ends = self.ends()
-            _await(lambda: self._covered(ends), "speed")
+            awaited(lambda: self._covered(ends), "speed")
 
     def _speed(self, stop: threading.Event, failed: Callable[[BaseException], None]) -> None:
         told = lambda _: None  # noqa: E731 (nobody listens)
@@ -121,7 +121,7 @@ class Rig:
                 trigger="0 seconds",
             )
         ):
-            _await(lambda: all(store.lake_cut(name).covers(end) for name, end in ends.items()), "lake")
+            awaited(lambda: all(store.lake_cut(name).covers(end) for name, end in ends.items()), "lake")
 
     def batch(self, view: str, *, full: bool) -> batch.Done:
         store = self.store
@@ -165,7 +165,7 @@ def _events(log: LogSettings, stream: Stream, cut: Cut) -> list[dict[str, Any]]:
     return list(rows(decode(stream, of_records(found)).events))
 
 
-def _await(reached: Callable[[], bool], what: str) -> None:
+def awaited(reached: Callable[[], bool], what: str) -> None:
     pause, waited = threading.Event(), 0.0
     while not reached():
         assert waited < PATIENCE, f"{what} did not get to the end of the log"

@@ -70,7 +70,7 @@ def test_a_users_class_runs_in_batch_and_speed_as_in_memory(spark: Any, tmp_path
     expected = in_memory(view, rows(events))
     batch = partials(view, spark.createDataFrame(events)).toArrow()
     assert places(batch, view) == expected
-    feeds = {stream.topic: kernel.feed(stream, [(1, Cut.of("id", {}), view)])}
+    feeds = {stream.topic: [kernel.feed(stream, [(1, Cut.of("id", {}), view)])]}
     topic = pa.array([stream.topic] * len(values))
     frame = spark.createDataFrame(records.append_column("topic", topic).drop_columns(["key"]))
     found = frame.mapInArrow(functools.partial(kernel.run, feeds), from_arrow_schema(kernel.OUTPUT)).toArrow()

@@ -37,10 +37,10 @@ def batches(count: int) -> list[pa.RecordBatch]:
     return found
 
 
-def counted(feed: kernel.Feed, count: int) -> Counter[int]:
+def counted(count: int, *feeds: kernel.Feed) -> Counter[int]:
     """How many events each version counted at its finest level."""
     found: Counter[int] = Counter()
-    for batch in kernel.run({"events": feed}, iter(batches(count))):
+    for batch in kernel.run({"events": feeds}, iter(batches(count))):
         for row in batch.to_pylist():
             levels = kernel.unpack(row["partial"]).to_pylist()
             found[row["version"]] += sum(each["s0"] for each in levels if each["level"] == 0)
@@ -56,7 +56,7 @@ def test_events_are_decoded_once_for_all_views(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(kernel, "decode", counting)
     feed = kernel.feed(app.streams["events"], [(i, ORIGIN, view) for i, view in enumerate(app.views.values())])
-    assert counted(feed, 10) == {0: 10, 1: 10, 2: 10}
+    assert counted(10, feed) == {0: 10, 1: 10, 2: 10}
     assert decoded == [10]
     assert len(feed.works) == 1
 
@@ -66,7 +66,7 @@ def test_a_view_that_is_ahead_takes_only_what_is_new_to_it() -> None:
     ahead = Cut.of("id", {0: 7})
     fed = list(zip(range(3), (ORIGIN, ahead, ORIGIN), app.views.values(), strict=True))
     feed = kernel.feed(app.streams["events"], fed)
-    assert counted(feed, 10) == {0: 10, 1: 3, 2: 10}
+    assert counted(10, feed) == {0: 10, 1: 3, 2: 10}
     assert [work.versions for work in feed.works] == [(0, 2), (1,)]
 
 
@@ -74,5 +74,15 @@ def test_what_a_view_has_of_the_history_does_not_matter_to_the_kernel() -> None:
     app = application()
     cuts = (ORIGIN, ORIGIN.with_history(99), ORIGIN.with_history(5))
     feed = kernel.feed(app.streams["events"], list(zip(range(3), cuts, app.views.values(), strict=True)))
-    assert counted(feed, 10) == {0: 10, 1: 10, 2: 10}
+    assert counted(10, feed) == {0: 10, 1: 10, 2: 10}
     assert len(feed.works) == 1
+
+
+def test_two_streams_may_stand_for_one_topic() -> None:
+    app = application()
+    other = app.stream("keys", "time timestamp, key string not null", time="time", topic="events")
+    feeds = [
+        kernel.feed(app.streams["events"], [(0, ORIGIN, app.views["a"])]),
+        kernel.feed(other, [(1, Cut.of("id", {0: 4}), app.view("d", other, select={"n": tb.count()}))]),
+    ]
+    assert counted(10, *feeds) == {0: 10, 1: 6}
