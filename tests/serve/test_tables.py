@@ -29,7 +29,7 @@ from tarnbeck.store.rows import from_arrow
 from tarnbeck.store.sqlite import SQLiteStore
 from tarnbeck.testing import run
 from tests.effort import tries
-from tests.serve.sample import BEGIN, Event, cut_after, filled
+from tests.serve.sample import BEGIN, Event, cut_after, feed, filled, register
 
 CITIES = ("Philadelphia", "Chicago", "New York", None)
 PEOPLE = ("Sally", "Bob", None)
@@ -303,3 +303,24 @@ def test_a_table_runs_in_memory_too() -> None:
     assert [row["people"] for row in found.rows("living", as_of="2026-01-01")] == [1]
     with pytest.raises(TarnbeckError, match="bad time"):
         found.rows("homes", as_of="yesterday")
+
+
+def test_a_live_question_follows_the_rows_that_hold(tmp_path: Path) -> None:
+    app, store = town(), SQLiteStore(tmp_path / "store", clock=lambda: 0)
+    register(store, app)
+    first: list[Move] = [(0, 1, "Sally", "Chicago", 700, 0), (0, 2, "Bob", "Chicago", 500, 0)]
+    events = events_of(first)
+    later = events_of([*first, (0, 3, "Sally", "New York", 900, 0), (0, 4, "Bob", None, None, 0)])[2:]
+    feed(store, app, [], events)
+    with tb.connect(tmp_path) as client:
+        homes, living = (iter(client.live(name, seconds=20)) for name in ("homes", "living"))
+        assert [row["city"] for row, _ in next(homes)] == ["Chicago", "Chicago"]
+        assert [row["people"] for row, _ in next(living)] == [2]
+        feed(store, app, events, later)
+        update = next(homes)
+        assert [(row["person"], row["city"]) for row, _ in update] == [("Sally", "New York")]
+        assert [row[0] for row in update.removed] == ["Bob"]
+        followed = next(living)
+        assert [(row["city"], row["people"]) for row, _ in followed] == [("New York", 1)]
+        assert [row[0] for row in followed.removed] == ["Chicago"]
+    store.close()
