@@ -206,6 +206,13 @@ def test_sql_http_and_the_command_line_ask_for_the_same_moments(folder: Path) ->
         assert client.sql("select * from homes(as_of => '2026-03-01 10:00:02') order by person").dicts() == expected
         assert client.sql("select city from homes where person = 'Sally'").dicts() == [{"city": "New York"}]
         assert client.sql("select city from homes(at_cut => '0:1')").dicts() == [{"city": "Philadelphia"}]
+        moved = (
+            "select now.person, before.city as moved_from, now.city as moved_to "
+            "from homes as now join homes(as_of => '2026-03-01 10:00:00') as before using (person) "
+            "where now.city <> before.city"
+        )
+        row = {"person": "Sally", "moved_from": "Philadelphia", "moved_to": "New York"}
+        assert client.sql(moved).dicts() == [row]
         early = "select people from living(known => timestamp '2026-03-01 10:00:01') as l"
         assert client.sql(early).dicts() == [{"people": 1}]
     store = SQLiteStore(folder / "store", clock=lambda: 0)
