@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from tarnbeck.log.settings import LogSettings
 from tarnbeck.node.register import register
 from tarnbeck.serve.clock import now
 from tarnbeck.store.sqlite import SQLiteStore
+from tests.waiting import awaited
 
 pytestmark = pytest.mark.broker
 
@@ -54,13 +54,6 @@ def halves(log: LogSettings, app: tb.App) -> list[float]:
     return sorted(json.loads(record.value or b"")["half"] for record in records)
 
 
-def awaited(condition: Callable[[], bool]) -> None:
-    pause, deadline = threading.Event(), time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        pause.wait(0.05)
-
-
 @contextmanager
 def running(work: Callable[[threading.Event], None]) -> Iterator[Future[None]]:
     stop = threading.Event()
@@ -80,7 +73,7 @@ def test_every_event_is_derived_once_through_stops(broker: Broker, topic_name: s
         send(log, app, range(part * 1000, part * 1000 + 1000))
         expected = [n / 2 for n in range(0, part * 1000 + 1000, 2)]
         with running(lambda stop: layer.run(Setting(log, store, now, stop, lambda _: None, failures.append))):
-            awaited(lambda: len(halves(log, app)) >= len(expected))  # noqa: B023 (awaited within the loop)
+            awaited(lambda: len(halves(log, app)) >= len(expected), "all derived")  # noqa: B023 (awaited within the loop)
         assert halves(log, app) == expected
     assert failures == []
     store.close()
@@ -136,14 +129,14 @@ def test_the_later_of_two_relays_shuts_the_earlier_out(broker: Broker, topic_nam
 
     with running(work) as first:
         send(log, app, range(10))
-        awaited(lambda: len(held(log, target.topic)) == 10)
+        awaited(lambda: len(held(log, target.topic)) == 10, "10 records")
         with running(work):
             send(log, app, range(10, 20))
-            awaited(lambda: len(held(log, target.topic)) >= 20)
+            awaited(lambda: len(held(log, target.topic)) >= 20, "20 records")
             send(log, app, range(20, 30))
             with pytest.raises(LogError, match="fenced"):
                 first.result(timeout=60)
-            awaited(lambda: len(held(log, target.topic)) >= 30)
+            awaited(lambda: len(held(log, target.topic)) >= 30, "30 records")
     assert sorted(json.loads(record.value or b"")["n"] for record in held(log, target.topic)) == list(range(30))
 
 

@@ -21,7 +21,8 @@ from tarnbeck.node.register import register
 from tarnbeck.serve.clock import now
 from tarnbeck.store.definitions import used
 from tarnbeck.store.sqlite import SQLiteStore
-from tests.derive.test_layer import awaited, held
+from tests.derive.test_layer import held
+from tests.waiting import awaited
 
 pytestmark = pytest.mark.broker
 
@@ -61,7 +62,7 @@ def test_it_waits_until_it_has_grown_like_its_source(
         with ThreadPoolExecutor(1) as pool:
             done = pool.submit(layer.run, layer.Setting(log, ours, now, stop, lambda _: None, failures.append))
             try:
-                awaited(lambda: reached(failures))
+                awaited(lambda: reached(failures), "all derived or a failure")
             finally:
                 stop.set()
                 done.result()

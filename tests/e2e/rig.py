@@ -36,8 +36,7 @@ from tarnbeck.serve.clock import now
 from tarnbeck.speed import layer as speed
 from tarnbeck.store.sqlite import SQLiteStore
 from tarnbeck.testing.memory import rows_of
-
-PATIENCE = 120.0
+from tests.waiting import awaited
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Rig:
 
     @property
     def root(self) -> str:
-        return str(self.folder / "lake")
+        return str(self.folder / "lake at its end")
 
     def register(self) -> None:
         register(self.app, self.store, self.log)
@@ -80,7 +79,7 @@ class Rig:
         """Runs the speed layer from wherever the store is to the log's end as of now."""
         ends = self.ends()
         with self._running(self._speed):
-            awaited(lambda: self._covered(ends), "speed")
+            awaited(lambda: self._covered(ends), "speed at its end")
 
     def derive(self, expected: dict[str, int]) -> None:
         """Runs the speed layer and what feeds derived streams, until these hold so many events and views cover all."""
@@ -89,9 +88,12 @@ class Rig:
             derive.run(derive.Setting(self.log, self.store, now, stop, lambda _: None, failed))
 
         with self._running(self._speed), self._running(feed):
-            awaited(lambda: all(len(self.records(name)) >= count for name, count in expected.items()), "derive")
+            awaited(
+                lambda: all(len(self.records(name)) >= count for name, count in expected.items()),
+                "derive at its end",
+            )
             ends = self.ends()
-            awaited(lambda: self._covered(ends), "speed")
+            awaited(lambda: self._covered(ends), "speed at its end")
 
     def _speed(self, stop: threading.Event, failed: Callable[[BaseException], None]) -> None:
         told = lambda _: None  # noqa: E731 (nobody listens)
@@ -121,7 +123,10 @@ class Rig:
                 trigger="0 seconds",
             )
         ):
-            awaited(lambda: all(store.lake_cut(name).covers(end) for name, end in ends.items()), "lake")
+            awaited(
+                lambda: all(store.lake_cut(name).covers(end) for name, end in ends.items()),
+                "lake at its end",
+            )
 
     def batch(self, view: str, *, full: bool) -> batch.Done:
         store = self.store
@@ -163,14 +168,6 @@ def _recounted(log: LogSettings, view: View, cut: Cut) -> Partial:
 def _events(log: LogSettings, stream: Stream, cut: Cut) -> list[dict[str, Any]]:
     found = list(follow(log, stream.topic, Cut(cut.topic), until=cut))
     return list(rows(decode(stream, of_records(found)).events))
-
-
-def awaited(reached: Callable[[], bool], what: str) -> None:
-    pause, waited = threading.Event(), 0.0
-    while not reached():
-        assert waited < PATIENCE, f"{what} did not get to the end of the log"
-        pause.wait(0.05)
-        waited += 0.05
 
 
 def values(rng: random.Random, count: int) -> list[bytes]:

@@ -23,10 +23,11 @@ from tarnbeck.node.grow import grow
 from tarnbeck.node.register import register
 from tarnbeck.speed import layer as speed
 from tarnbeck.store.definitions import stream_of, used
-from tests.e2e.rig import Rig, awaited, values
+from tests.e2e.rig import Rig, values
 from tests.e2e.test_hole import delete_below
 from tests.e2e.test_interleavings import SCHEMA, SELECTS
 from tests.e2e.test_kappa import job
+from tests.waiting import awaited
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
 
@@ -108,11 +109,11 @@ def test_an_app_counts_a_stream_of_another_from_its_lake_and_its_log_and_writes_
     theirs.send("events", values(rng, 50))
     with Live(ours) as failures:
         # The log no longer reaches the other view: it is fed again once a batch has brought it forward.
-        awaited(at_the_end(ours, "levels"), "levels")
+        awaited(at_the_end(ours, "levels"), "levels at the end of the log")
         assert not at_the_end(ours, "closing")()
         ours.batch("closing", full=False)
         theirs.send("events", values(rng, 50))
-        awaited(at_the_end(ours, "levels", "closing"), "closing")
+        awaited(at_the_end(ours, "levels", "closing"), "closing at the end of the log")
         assert not failures
     theirs.mirror()
     before = held(theirs)
@@ -122,7 +123,7 @@ def test_an_app_counts_a_stream_of_another_from_its_lake_and_its_log_and_writes_
     job(desk, do="batch")
     assert all(view["equal"] for view in job(desk, do="audit")["views"])
     assert job(desk, do="batch", full=True)["views"][0]["records"] == 300
-    job(desk, do="replay", view="levels")
+    job(desk, do="replay", view="levels at the end of the log")
     assert job(desk, do="verify", view="levels")["equal"]
     assert job(desk, do="lake") == {"tables": []}
     assert job(desk, do="optimize") == {"merged": []}
@@ -168,7 +169,7 @@ def test_a_used_stream_that_grows_is_not_counted_by_its_old_form(
         with pytest.raises(DeclarationError, match="taken by a start"):
             register(_again(theirs), ours.store, ours.log)
         follow(ours)
-        awaited(at_the_end(ours, "sums"), "sums")
+        awaited(at_the_end(ours, "sums"), "sums at the end of the log")
     assert ours.answered("sums", "all")[1] == [{"n": 3, "total": 2**41 + 4}]
     again = Rig(_again(theirs), *_parts(ours))
     assert grow(again.app, again.store, again.log) == []

@@ -18,7 +18,8 @@ from tarnbeck.log import broker
 from tarnbeck.log.produce import Sender
 from tarnbeck.node.loading import load
 from tarnbeck.node.running import running
-from tests.faults.test_kill import TARNBECK, covered, up, wait_for
+from tests.faults.test_kill import TARNBECK, covered, up
+from tests.waiting import awaited
 
 pytestmark = pytest.mark.crash
 
@@ -131,7 +132,7 @@ class Clients:
                     each.result()
             return all(seen[-1:] == [factor] for seen in self.seen.values()) and len(self.seen) == len(self.running)
 
-        wait_for(reached, f"not all see {factor}: {self.seen}")
+        awaited(reached, f"not all see {factor}: {self.seen}")
 
 
 def run(folder: Path, *words: str, code: int = 0) -> str:
@@ -148,11 +149,11 @@ def versions(folder: Path, view: str) -> list[dict[str, Any]]:
 
 def test_clients_see_the_old_definition_then_the_new_one_and_never_anything_else(folder: Path) -> None:
     with up(folder):
-        wait_for(lambda: running(folder) is not None, "the node did not start")
+        awaited(lambda: running(folder) is not None, "the node did not start")
         facts = running(folder)
         assert facts is not None
         with load_of_events(folder):
-            wait_for(lambda: _answered(facts["url"]), "the first events did not arrive")
+            awaited(lambda: _answered(facts["url"]), "the first events did not arrive")
             clients = Clients(folder, facts["url"])
             with clients.asking():
                 clients.await_all(1)
@@ -173,7 +174,7 @@ def test_clients_see_the_old_definition_then_the_new_one_and_never_anything_else
                 assert [each["state"] for each in versions(folder, "sums")] == ["live"]
             assert all(seen == [1, 2] * 2 for seen in clients.seen.values()), clients.seen
             assert clients.asked > 100
-        wait_for(lambda: covered(folder), "the layers did not reach the end")
+        awaited(lambda: covered(folder), "the layers did not reach the end")
         run(folder, "audit")
 
 

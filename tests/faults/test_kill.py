@@ -26,11 +26,11 @@ from tarnbeck.node.loading import load
 from tarnbeck.node.running import running
 from tarnbeck.serve.clock import now
 from tarnbeck.store.sqlite import SQLiteStore
+from tests.waiting import PATIENCE, awaited
 
 pytestmark = pytest.mark.crash
 
 TARNBECK = [sys.executable, "-m", "tarnbeck.cli.main"]
-PATIENCE = 180.0
 APP = """
 import tarnbeck as tb
 
@@ -129,14 +129,6 @@ class Feed:
             self.acknowledged += sender.flush().acknowledged
 
 
-def wait_for(reached: Any, what: str) -> None:
-    pause, waited = threading.Event(), 0.0
-    while not reached():
-        assert waited < PATIENCE, what
-        pause.wait(0.1)
-        waited += 0.1
-
-
 def covered(folder: Path, history: int = 0) -> bool:
     found = broker.find(folder)
     if found is None or not (folder / "store" / "catalog.db").exists():
@@ -172,12 +164,12 @@ def test_kill_9_at_random_moments_loses_nothing_and_counts_nothing_twice(folder:
     feed = Feed(folder)
     for layer, progress in PROGRESS.items():
         with up(folder) as node:
-            wait_for(lambda: running(folder) is not None, "the node did not start")
+            awaited(lambda: running(folder) is not None, "the node did not start")
             with store_of(folder) as store:
                 before = progress(store)
                 sending = threading.Thread(target=feed.send, args=(20_000, rng))
                 sending.start()
-                wait_for(lambda: progress(store) != before, f"no progress: {layer}")  # noqa: B023 (awaited here)
+                awaited(lambda: progress(store) != before, f"no progress: {layer}")  # noqa: B023 (awaited here)
             # The layer is at work: a moment anywhere in what it does next, while the others do theirs.
             threading.Event().wait(rng.uniform(0, 3))
             sending.join()
@@ -185,7 +177,7 @@ def test_kill_9_at_random_moments_loses_nothing_and_counts_nothing_twice(folder:
         if layer == "lake":
             shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     with up(folder):
-        wait_for(lambda: running(folder) is not None and covered(folder, old), "the node did not catch up")
+        awaited(lambda: running(folder) is not None and covered(folder, old), "the node did not catch up")
         assert audited(folder) == {"minutes": True, "ever": True}
         with tb.connect(folder) as client:
             (ever,) = client.query("ever").dicts()

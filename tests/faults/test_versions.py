@@ -17,7 +17,8 @@ from tarnbeck.cli.place import store_of
 from tarnbeck.log import broker
 from tarnbeck.node.running import running
 from tarnbeck.store import rules
-from tests.faults.test_kill import APP, PATIENCE, TARNBECK, Feed, audited, covered, folder, kill_all, up, wait_for
+from tests.faults.test_kill import APP, TARNBECK, Feed, audited, covered, folder, kill_all, up
+from tests.waiting import PATIENCE, awaited
 
 pytestmark = pytest.mark.crash
 
@@ -79,7 +80,7 @@ def saved(data: Path) -> bool:
 
 
 def started(data: Path) -> None:
-    wait_for(lambda: running(data) is not None, "the node did not start")
+    awaited(lambda: running(data) is not None, "the node did not start")
 
 
 def test_what_a_kill_interrupts_is_finished_afterwards(folder: Path) -> None:
@@ -87,17 +88,17 @@ def test_what_a_kill_interrupts_is_finished_afterwards(folder: Path) -> None:
     with up(folder) as node:
         started(folder)
         feed.send(EVENTS, rng)
-        wait_for(lambda: covered(folder), "the first events did not arrive")
+        awaited(lambda: covered(folder), "the first events did not arrive")
         app.write_text(CHANGED)
         with command(folder, "deploy", str(app), "--max-rate", "1500") as deploying:
-            wait_for(lambda: saved(folder), "the replay did not begin")
+            awaited(lambda: saved(folder), "the replay did not begin")
             killed(folder, node, deploying)
     old, both, answerable = versions(folder)
     assert (len(both), answerable) == (2, [old])
     new = max(both)
     with up(folder) as node:
         started(folder)
-        wait_for(lambda: new in versions(folder)[2], "the replay was not gone on with")
+        awaited(lambda: new in versions(folder)[2], "the replay was not gone on with")
         finished(folder, "verify", "minutes", code=1)
         with command(folder, "verify", "minutes") as verifying, command(folder, *SWITCH) as switching:
             threading.Event().wait(rng.uniform(0.3, 1.2))
@@ -107,7 +108,7 @@ def test_what_a_kill_interrupts_is_finished_afterwards(folder: Path) -> None:
     pushed_through(folder, lambda: old not in versions(folder)[1], "drop", "minutes", "--version", str(old))
     with up(folder):
         started(folder)
-        wait_for(lambda: covered(folder), "the node did not catch up")
+        awaited(lambda: covered(folder), "the node did not catch up")
         assert versions(folder) == (new, [new], [new])
         assert audited(folder) == {"minutes": True, "ever": True}
         with tb.connect(folder) as client:

@@ -13,6 +13,7 @@ from tarnbeck.log.broker import Broker
 from tarnbeck.log.follow import AtOffsets, AtTime, Earliest, Latest, Start, follow
 from tarnbeck.log.produce import Sender
 from tests.log.declared import stream
+from tests.waiting import awaited
 
 pytestmark = pytest.mark.broker
 
@@ -81,7 +82,8 @@ def test_aborted_records_are_never_seen_and_a_bounded_read_still_finishes(broker
         producer.produce(topic_name, value, partition=0)
         producer.flush()
         finish()
-    assert topics.end(broker.settings, topic_name)[0] == 4
+    # The coordinator answers when the outcome is certain, and marks the partitions afterwards.
+    awaited(lambda: topics.end(broker.settings, topic_name)[0] == 4, "the marks of both transactions")
     assert values(broker, topic_name, Earliest()) == [b"kept"]
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,6 +12,7 @@ from tarnbeck.log import topics
 from tarnbeck.log.broker import Broker
 from tarnbeck.log.settings import LogSettings
 from tests.log.declared import stream
+from tests.waiting import awaited
 
 pytestmark = pytest.mark.broker
 
@@ -21,9 +21,7 @@ def make(broker: Broker, name: str, partitions: int = 2, **config: str) -> None:
     topic = NewTopic(name, partitions, 1, config={key.replace("_", "."): value for key, value in config.items()})
     client = AdminClient(broker.settings.client())
     client.create_topics([topic])[name].result()
-    deadline = time.monotonic() + 15
-    while name not in topics.describe(broker.settings, [name]):
-        assert time.monotonic() < deadline
+    awaited(lambda: name in topics.describe(broker.settings, [name]), "the topic is there")
 
 
 def test_a_missing_topic_is_made_once_with_the_declared_partitions(broker: Broker, topic_name: str) -> None:
@@ -68,10 +66,7 @@ def test_a_topic_that_was_made_again_has_another_id(broker: Broker, topic_name: 
     client = AdminClient(broker.settings.client())
     client.delete_topics([topic_name])[topic_name].result()
     # The controller answers before the broker that is asked next has heard of it.
-    deadline = time.monotonic() + 30
-    while topics.describe(broker.settings, [topic_name]):
-        assert time.monotonic() < deadline
-        client.poll(0.02)
+    awaited(lambda: not topics.describe(broker.settings, [topic_name]), "the topic is gone")
     assert topics.ensure(broker.settings, stream(topic_name)).id != first.id
 
 
@@ -94,6 +89,8 @@ def test_the_end_is_the_last_stable_offset_while_a_transaction_is_open(broker: B
     producer.flush()
     assert topics.end(broker.settings, topic_name) == Cut.of(made.id, {})
     producer.commit_transaction()
+    # The coordinator answers when the commit is certain, and marks the partitions afterwards.
+    awaited(lambda: topics.end(broker.settings, topic_name) != Cut.of(made.id, {}), "the commit's mark")
     assert topics.end(broker.settings, topic_name) == Cut.of(made.id, {0: 2})
 
 
