@@ -22,6 +22,7 @@ ORDER = [
     {"batch", "speed", "replay", "derive"},
     {"serve"},
     {"node"},
+    {"examples"},
     {"cli", "testing", "__init__"},
 ]
 HEIGHT = {room: height for height, rooms in enumerate(ORDER) for room in rooms}
