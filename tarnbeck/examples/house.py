@@ -25,12 +25,13 @@ app.view(
 )
 # The display in the living room shows two rows of it: inside and outside.
 app.table("display", sensors, key="place", select=["time", "temperature", "humidity", "pressure"])
-app.derive(
+damp = app.derive(
     "damp",
     sensors,
     where="place in ('attic', 'crawlspace') and humidity > 80",
     select={"time": "time", "place": "place", "message": "place || ' is damp'"},
 )
+app.view("dampness", damp, by="message", select={"readings": tb.count(), "newest": tb.max("time")})
 
 security = app.stream("security", "time timestamp, device string, state string", time="time", key="device")
 app.table("devices", security, key="device", select=["time", "state"])

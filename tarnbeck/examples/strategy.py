@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import threading
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tarnbeck.serve.client import Client
 
-TRADER, CURRENCY, COINS = "crossing", "EUR", "0.1"
+TRADER, CURRENCY, COINS = "crossing", "EUR", Decimal("0.1")
 FAST, SLOW = "5s", "30s"
 
 

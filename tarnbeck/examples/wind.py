@@ -14,8 +14,9 @@ app.view(
 )
 # Filtered by speed: those above 50 mph, and those that are left when they are taken out.
 storm = app.derive("storm", wind, where="mph > 50")
-app.derive("moderate", wind, where="mph <= 50")
+moderate = app.derive("moderate", wind, where="mph <= 50")
 app.view("storms", storm, by="station", window=tb.tumbling("1 minute"), select={"readings": tb.count()})
+app.view("usual", moderate, by="station", select={"readings": tb.count(), "mph": tb.mean("mph")})
 
 calls = app.stream("calls", "time timestamp, station string, kind string", time="time", key="station")
 app.view("emergencies", calls, by="station", window=tb.tumbling("1 minute"), select={"calls": tb.count()})
