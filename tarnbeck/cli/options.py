@@ -44,7 +44,7 @@ Per = Annotated[str | None, typer.Option("--per", metavar="UNIT", help="The leve
 Seconds = Annotated[float | None, typer.Option("--seconds", min=0, help="End by itself after so many seconds.")]
 Rate = Annotated[
     float | None,
-    typer.Option("--rate", min=0.1, max=100_000, help="Events per second, if not as many as the example has."),
+    typer.Option("--rate", min=0.1, max=100_000, help="Events per second; each example has a rate of its own."),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Another seed gives another feed.")]
 Batches = Annotated[
