@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 import typer
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tarnbeck.node.node import Node
     from tarnbeck.schema.stream import Stream
     from tarnbeck.serve.answer import Answer
+    from tarnbeck.serve.client import Client
 
 PLAIN_EVERY = 5.0
 """Seconds between two lines of progress where there is no terminal."""
@@ -81,12 +82,14 @@ def hints(example: Example, folder: Path, url: str) -> Iterator[str]:
 
 
 @contextmanager
-def _running(node: Node, example: Example, rate: float, seed: int, fed: Fed) -> Iterator[list[Future[int]]]:
+def _running(node: Node, example: Example, rate: float, seed: int, fed: Fed) -> Iterator[list[Future[Any]]]:
     """The feed, and what runs beside the example, each in a thread of its own, stopped on the way out."""
     halt = threading.Event()
     with ThreadPoolExecutor(2, thread_name_prefix="play") as pool:
         try:
-            parts = [pool.submit(feed, node.log, node.app.streams, example.feed(seed), rate, fed, halt)]
+            parts: list[Future[Any]] = [
+                pool.submit(feed, node.log, node.app.streams, example.feed(seed), rate, fed, halt)
+            ]
             if example.beside is not None:
                 parts.append(pool.submit(_beside, node, example.beside, halt))
             yield parts
@@ -118,18 +121,17 @@ def feed(
         return sum(sender.flush().acknowledged for sender in senders.values())
 
 
-def _beside(node: Node, run: Callable[..., None], halt: threading.Event) -> int:
+def _beside(node: Node, run: Callable[[Client, threading.Event], None], halt: threading.Event) -> None:
     from tarnbeck.serve.client import connect
 
     with connect(node.settings.folder) as client:
         run(client, halt)
-    return 0
 
 
 def _watch(
     node: Node,
     example: Example,
-    parts: list[Future[int]],
+    parts: list[Future[Any]],
     fed: Fed,
     seconds: float | None,
     stop: threading.Event,

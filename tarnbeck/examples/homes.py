@@ -7,5 +7,5 @@ app = tb.App("homes")
 moves = app.stream("moves", "person string, location string, time bigint", time=tb.epoch("time", "s"), key="person")
 
 homes = app.table("homes", moves, key="person", select=["location"])
-app.view("living", homes, by="location", select={"people": tb.count(), "who": tb.values("person")})
+app.view("living", homes, by="location", select={"people": tb.count()})
 app.view("arrivals", moves, by="location", window=tb.rollup("month", "year"), select={"moves": tb.count()})
