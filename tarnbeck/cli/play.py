@@ -58,12 +58,14 @@ def play(example: Example, folder: Path, seconds: float | None, rate: float, see
     with stopped_by_signals(), Node(settings, load(example.app)) as node:
         node.start(log)
         log(f"ready: {node.url}")
-        for line in hints(example, folder, node.url):
+        watch = example.watch
+        question = Question(watch.view, dict(watch.keys), watch.last, watch.per, watch.column)
+        for line in hints(example, folder, node.url, question):
             show.say(line)
         with asked_to_stop() as stop:
             fed = Fed()
             with _running(node, example, rate, seed, fed) as parts:
-                _watch(node, example, parts, fed, seconds, stop)
+                _watch(node, question, parts, fed, seconds, stop)
             feeding, *others = parts
             for other in others:
                 other.result()
@@ -74,11 +76,12 @@ def play(example: Example, folder: Path, seconds: float | None, rate: float, see
         raise typer.Exit(1)
 
 
-def hints(example: Example, folder: Path, url: str) -> Iterator[str]:
-    """What to ask it, and how."""
+def hints(example: Example, folder: Path, url: str, question: Question) -> Iterator[str]:
+    """Where to look at it, what to ask it, and how."""
+    yield f"look at it: {url}{page(question)}"
     yield f"ask it from a second terminal, after: export TARNBECK_FOLDER={folder}"
-    for question in example.questions:
-        yield f"  {question.replace(SERVER, urlsplit(url).netloc)}"
+    for each in example.questions:
+        yield f"  {each.replace(SERVER, urlsplit(url).netloc)}"
 
 
 @contextmanager
@@ -130,7 +133,7 @@ def _beside(node: Node, run: Callable[[Client, threading.Event], None], halt: th
 
 def _watch(
     node: Node,
-    example: Example,
+    question: Question,
     parts: list[Future[Any]],
     fed: Fed,
     seconds: float | None,
@@ -139,8 +142,6 @@ def _watch(
     """Shows the view until the time is over, a part has ended, or someone asks to stop."""
     from tarnbeck.serve.client import connect
 
-    shown = example.watch
-    question = Question(shown.view, dict(shown.keys), shown.last, shown.per, shown.column)
     with (
         connect(node.settings.folder) as client,
         _screen(node, question, fed) as screen,
@@ -173,22 +174,23 @@ def _screen(node: Node, question: Question, fed: Fed) -> Iterator[Screen]:
                 return
             footer = [
                 f"{show.covers(answer.origin, answer.cut)} · {fed.sent:,} sent",
-                f"{node.url}{path(question)} · Ctrl-C ends with an audit",
+                f"{node.url}{page(question)} · Ctrl-C ends with an audit",
             ]
             live.update(picture(series_of(answer, question), *console.size, footer), refresh=True)
 
         yield draw
 
 
-def path(question: Question) -> str:
-    """Where HTTP gives the same answer.
+def page(question: Question) -> str:
+    """Where the live page shows the same.
 
-    >>> path(Question("ohlc", {"currency": "EUR"}, per="second"))
-    '/views/ohlc?currency=EUR&per=second'
+    >>> page(Question("ohlc", {"currency": "EUR"}, per="second"))
+    '/#/view/ohlc?key.currency=EUR&per=second'
     """
-    options = {"last": question.last, "per": question.per}
-    asked = urlencode({**question.keys, **{name: value for name, value in options.items() if value is not None}})
-    return f"/views/{question.view}" + (f"?{asked}" if asked else "")
+    options = {"last": question.last, "per": question.per, "column": question.column}
+    asked = {f"key.{name}": value for name, value in question.keys.items()}
+    asked |= {name: value for name, value in options.items() if value is not None}
+    return f"/#/view/{question.view}" + (f"?{urlencode(asked)}" if asked else "")
 
 
 def _lines(question: Question, fed: Fed) -> Screen:

@@ -12,6 +12,7 @@ import pytest
 
 from tarnbeck.cli import main
 from tarnbeck.cli.play import hints
+from tarnbeck.cli.watch import Question
 from tarnbeck.examples import strategy
 from tarnbeck.examples.registry import EXAMPLES
 from tarnbeck.node.loading import load
@@ -62,9 +63,11 @@ def test_every_question_stands_in_the_page_about_examples(name: str) -> None:
 
 
 @each_example
-def test_hints_name_the_folder_and_the_server(name: str) -> None:
-    first, *others = hints(EXAMPLES[name], Path("here/.tarnbeck"), "http://127.0.0.1:4711")
-    assert first.endswith("export TARNBECK_FOLDER=here/.tarnbeck")
+def test_hints_name_the_page_the_folder_and_the_server(name: str) -> None:
+    question = Question(EXAMPLES[name].watch.view)
+    look, ask, *others = hints(EXAMPLES[name], Path("here/.tarnbeck"), "http://127.0.0.1:4711", question)
+    assert look == f"look at it: http://127.0.0.1:4711/#/view/{question.view}"
+    assert ask.endswith("export TARNBECK_FOLDER=here/.tarnbeck")
     assert len(others) == len(EXAMPLES[name].questions)
     assert not [line for line in others if "localhost" in line]
 
