@@ -26,7 +26,7 @@ from tests.serve.sample import TOPIC, register
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ENOUGH = {
     "bitcoin": 3000,
-    "trading": 8000,
+    "trading": 6000,
     "house": 3000,
     "wind": 5000,
     "visitors": 4000,

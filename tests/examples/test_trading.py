@@ -25,7 +25,7 @@ Event = dict[str, Any]
 
 def account(folder: Path) -> Event:
     with connect(folder) as client:
-        rows = client.query("accounts", trader=TRADER, wait=PATIENCE).dicts()
+        rows = client.query("accounts", trader=TRADER, wait=60).dicts()
     return rows[0] if rows else {"fills": 0}
 
 
