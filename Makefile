@@ -20,16 +20,16 @@ demo: setup
 
 # Two at a time: one waits for Spark or Kafka while the other computes. The tests of a file stay together, because they
 # share a node or a broker. A group that has no tests (exit code 5) is no failure.
-test: setup-dev
-	TARNBECK_EFFORT=all $(PYTEST) -n 2 -m "not spark and not broker and not crash and not demo"
-	TARNBECK_EFFORT=all $(PYTEST) -n 2 --dist loadfile -m "(spark or broker) and not crash and not demo" || [ $$? -eq 5 ]
-	$(PYTEST) -n 2 --dist loadfile -m "crash or demo" || [ $$? -eq 5 ]
+test: setup-dev .venv/.browser
+	TARNBECK_EFFORT=all $(PYTEST) -n 2 -m "not spark and not broker and not crash and not demo and not browser"
+	TARNBECK_EFFORT=all $(PYTEST) -n 2 --dist loadfile -m "(spark or broker) and not crash and not demo and not browser" || [ $$? -eq 5 ]
+	$(PYTEST) -n 2 --dist loadfile -m "crash or demo or browser" || [ $$? -eq 5 ]
 
 check: setup-dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
-	$(PYTEST) -n 2 -m "not spark and not broker and not crash and not demo and not long"
+	$(PYTEST) -n 2 -m "not spark and not broker and not crash and not demo and not browser and not long"
 
 bench: setup-dev .flink/.done
 	$(BIN)/python -m bench
@@ -67,6 +67,15 @@ setup-dev: setup .venv/.dev
 
 .venv/.package: .venv/.run pyproject.toml
 	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+# Tests look at the page with Debian's Chromium; any other one on the path will do.
+CHROMIUM := apt-get install --yes --no-install-recommends chromium fonts-dejavu-core
+.venv/.browser: .venv/.python
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
+		echo "tarnbeck: installing Chromium, which tests look at the page with"; \
+		test "$$(id -u)" -eq 0 && apt-get update --quiet=2 && DEBIAN_FRONTEND=noninteractive $(CHROMIUM) >/dev/null; } || { \
+		echo "tarnbeck: tests of the page need Chromium: sudo $(CHROMIUM)" >&2; exit 1; }
 	@touch $@
 
 # A peer of the bench, in an environment of its own: what it needs conflicts with what tarnbeck needs.

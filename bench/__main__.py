@@ -30,6 +30,7 @@ FIGURES = (
     "reading",
     "moments",
     "switching",
+    "page",
     "replay",
     "freshness",
     "get",

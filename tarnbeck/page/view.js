@@ -9,6 +9,10 @@ import { colourOf, fromSpeed, named, Rows, series } from "./rows.js";
 import { count, isNumber, length, moment, seconds, shown } from "./text.js";
 
 const MOST_SERIES = 12, MOST_SHOWN = 500, ALL_ROWS = 200000;
+/** Lists of keys that stay open while one chooses, though each choice is a new address. */
+const OPEN = new Set();
+/** The keys that were seen of each view, so that others can be chosen when only one is asked for. */
+const SEEN = new Map();
 const KINDS = { csv: "text/csv", parquet: "application/vnd.apache.parquet" };
 
 export async function view(main, { rest, query, system, leaving }) {
@@ -24,7 +28,8 @@ export async function view(main, { rest, query, system, leaving }) {
 
 class View {
   constructor(known, asked, views) {
-    Object.assign(this, { known, asked, views, rows: new Rows(), values: new Map(), stop: () => {}, batch: [], due: false, seen: 0 });
+    Object.assign(this, { known, asked, views, rows: new Rows(), values: SEEN.get(known.view) ?? new Map(), stop: () => {}, batch: [], lists: [], due: false, seen: 0 });
+    SEEN.set(known.view, this.values);
     this.chart = new Chart((from, to) => this.go({ last: "", since: new Date(from).toISOString(), until: new Date(to).toISOString(), live: false }));
     addEventListener("themed", (this.themed = () => this.render()));
     this.heat = new Heat();
@@ -36,9 +41,10 @@ class View {
     this.element = h("div", {}, h("h1", {}, known.view), this.controls(), h("section", { class: "card", "aria-label": "answer" }, this.problem, this.place, this.legend, this.facts), this.tools());
   }
 
-  /** Another question is another address. */
+  /** Another question is another address; two changes in a row must not undo each other, so the newest is changed. */
   go(change) {
-    location.hash = address({ ...this.asked, ...change });
+    const newest = read(this.known, new URLSearchParams(location.hash.split("?")[1] ?? ""));
+    location.hash = address({ ...newest, ...change });
   }
 
   controls() {
@@ -64,10 +70,18 @@ class View {
     const list = h("div", {});
     const change = (values) => this.go({ keys: values.length ? { ...this.asked.keys, [name]: values } : Object.fromEntries(Object.entries(this.asked.keys).filter(([key]) => key !== name)) });
     const typed = h("input", { type: "text", placeholder: "another value", "aria-label": `another value of ${name}`, onchange: () => typed.value && change([...chosen, typed.value]) });
-    const fill = () => put(list, [...new Set([...chosen, ...(this.values.get(name) ?? [])])].sort().slice(0, 200).map((value) =>
+    const place = `${this.known.view} ${name}`;
+    const fill = () => {
+      if (box.open) OPEN.add(place);
+      else OPEN.delete(place);
+      return filled();
+    };
+    const filled = () => put(list, [...new Set([...chosen, ...(this.values.get(name) ?? [])])].sort().slice(0, 200).map((value) =>
       toggle(value, chosen.includes(value), (on) => change(on ? [...chosen, value] : chosen.filter((each) => each !== value)))), typed,
       chosen.length ? h("button", { type: "button", onclick: () => change([]) }, "all of them") : null);
-    return h("div", { class: "field" }, h("span", {}, name), h("details", { class: "keys", ontoggle: fill }, h("summary", { "aria-label": `${name}: ${chosen.join(", ") || "all"}` }, chosen.join(", ") || "all"), list));
+    const box = h("details", { class: "keys", open: OPEN.has(place), ontoggle: fill }, h("summary", { "aria-label": `${name}: ${chosen.join(", ") || "all"}` }, chosen.join(", ") || "all"), list);
+    this.lists.push(filled);
+    return h("div", { class: "field" }, h("span", {}, name), box);
   }
 
   tools() {
@@ -122,11 +136,13 @@ class View {
   arrived() {
     this.seen = performance.now();
     put(this.problem);
+    const known = [...this.values.values()].reduce((all, each) => all + each.size, 0);
     for (const { name } of this.known.keys) {
       const all = this.values.get(name) ?? new Set();
       for (const row of this.rows.rows.values()) if (all.size < 2000 && row[name] !== null) all.add(String(row[name]));
       this.values.set(name, all);
     }
+    if ([...this.values.values()].reduce((all, each) => all + each.size, 0) !== known) this.lists.forEach((fill) => fill());
     this.render();
   }
 

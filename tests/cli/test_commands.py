@@ -87,13 +87,19 @@ def _up(app: Path, folder: Path) -> Iterator[Shell]:
     assert up.returncode == 0
 
 
-@pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+@contextmanager
+def running_example(folder: Path) -> Iterator[Shell]:
     """The example app with eleven records sent, one of them broken, all covered."""
-    with _up(EXAMPLE, tmp_path_factory.mktemp("up")) as shell:
+    with _up(EXAMPLE, folder) as shell:
         sent = shell.run("send", "prices", given="\n".join(EVENTS))
         assert sent.startswith("11 acknowledged at ")
         _await_cover(shell.folder)
+        yield shell
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    with running_example(tmp_path_factory.mktemp("up")) as shell:
         yield shell
 
 
