@@ -76,7 +76,7 @@ EXAMPLES = _registry(
             "tarnbeck query ohlc currency=EUR --last 1h --per minute",
             "tarnbeck watch ohlc currency=EUR --per second --column close",
             '''tarnbeck sql "select currency, sum(trades) as trades from ohlc where level = 'hour' group by all"''',
-            "curl 'localhost:8787/views/volume?exchange=kraken&last=1h'",
+            "curl -s 'localhost:8787/views/volume?exchange=kraken&last=1h'",
         ),
     ),
     Example(
@@ -91,7 +91,7 @@ EXAMPLES = _registry(
             "tarnbeck tail fills --from earliest",
             'tarnbeck sql "select trader, cash, cash::double + position::double * quotes.price as worth_now '
             "from accounts, quotes where currency = 'EUR'\"",
-            "curl 'localhost:8787/views/accounts?trader=crossing'",
+            "curl -s 'localhost:8787/views/accounts?trader=crossing'",
         ),
         beside=strategy.trade,
     ),
@@ -109,7 +109,7 @@ EXAMPLES = _registry(
             "tarnbeck tail alarms",
             'tarnbeck sql "select place, temperature from display'
             " where place in ('living room', 'deck') order by place\"",
-            "curl 'localhost:8787/views/climate?place=deck&per=hour&last=1d'",
+            "curl -s 'localhost:8787/views/climate?place=deck&per=hour&last=1d'",
         ),
     ),
     Example(
@@ -124,7 +124,7 @@ EXAMPLES = _registry(
             'tarnbeck sql "select corr(mph, coalesce(calls, 0)) as correlation'
             ' from speed left join emergencies using (station, start)"',
             "tarnbeck tail storm",
-            "curl 'localhost:8787/views/speed?last=1h&against=1d'",
+            "curl -s 'localhost:8787/views/speed?last=1h&against=1d'",
         ),
     ),
     Example(
@@ -139,7 +139,7 @@ EXAMPLES = _registry(
             "tarnbeck query visitors --by '' --per day --last 3d",
             "tarnbeck sql \"select domain, people, views from visitors(by => 'domain=split_part(url, ''/'', 1)', "
             "every => 'all') order by people desc\"",
-            "curl 'localhost:8787/views/visitors?by=&per=day&last=3d'",
+            "curl -s 'localhost:8787/views/visitors?by=&per=day&last=3d'",
         ),
     ),
     Example(
@@ -153,7 +153,7 @@ EXAMPLES = _registry(
             "tarnbeck watch trending tag=#news --last 10m --on close",
             "tarnbeck query minutes --last 5m",
             'tarnbeck sql "select tag, max(uses) as most from trending group by tag order by most desc limit 5"',
-            "curl 'localhost:8787/views/trending?last=10m&every=all&top=uses&limit=10'",
+            "curl -s 'localhost:8787/views/trending?last=10m&every=all&top=uses&limit=10'",
         ),
     ),
     Example(
@@ -170,7 +170,7 @@ EXAMPLES = _registry(
             "tarnbeck query arrivals --per month --since 2025-06-01 --until 2025-09-01 --every all --top moves",
             'tarnbeck sql "select now.person, before.location as moved_from, now.location as moved_to from homes as now'
             " join homes(as_of => '1970-01-16T10:00') as before using (person)\"",
-            "curl 'localhost:8787/views/homes?person=Sally&as_of=1970-01-16T10:00'",
+            "curl -s 'localhost:8787/views/homes?person=Sally&as_of=1970-01-16T10:00'",
         ),
     ),
     Example(
@@ -183,7 +183,7 @@ EXAMPLES = _registry(
             "tarnbeck query seconds --last 10s",
             "tarnbeck query minutes --last 10m --every all",
             'tarnbeck sql "select w.word, w.count from (select unnest(words) as w from ever) limit 10"',
-            "curl localhost:8787/views/ever",
+            "curl -s localhost:8787/views/ever",
         ),
     ),
     Example(
@@ -197,7 +197,7 @@ EXAMPLES = _registry(
             "tarnbeck query cases --top amount --limit 10",
             "tarnbeck tail suspicious",
             'tarnbeck sql "select reason, count(*) as cards, sum(amount) as amount from cases group by reason"',
-            "curl 'localhost:8787/views/cases?top=amount&limit=10'",
+            "curl -s 'localhost:8787/views/cases?top=amount&limit=10'",
         ),
     ),
     Example(
@@ -211,7 +211,7 @@ EXAMPLES = _registry(
             "tarnbeck query shelves --by item --top sold --limit 3",
             'tarnbeck sql "select item, shop, shelves.left / pace.sold::double * 10 as minutes from shelves '
             "join pace(last => '10m', every => 'all') as pace using (item, shop) order by minutes limit 5\"",
-            "curl 'localhost:8787/views/shelves?shop=north'",
+            "curl -s 'localhost:8787/views/shelves?shop=north'",
         ),
     ),
     Example(
@@ -227,7 +227,7 @@ EXAMPLES = _registry(
             "tarnbeck query stopped",
             "tarnbeck tail stops",
             'tarnbeck sql "select machine, worst, start from health order by worst desc limit 3"',
-            "curl 'localhost:8787/views/health?machine=mill&last=5m'",
+            "curl -s 'localhost:8787/views/health?machine=mill&last=5m'",
         ),
     ),
 )

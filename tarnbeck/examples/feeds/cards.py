@@ -38,10 +38,11 @@ def _paid(chance: random.Random) -> Iterator[Tick]:
         yield Tick("issued", form(time=TIME, **columns), 0.0, MONTH + timedelta(hours=1))
     for age in ages(MONTH, 10_000):
         yield _usual(chance, age, 0.0)
+    yield from _theft(chance)
     while True:
+        yield _usual(chance, timedelta(), chance.expovariate(1.0))
         if chance.random() < STOLEN:
             yield from _theft(chance)
-        yield _usual(chance, timedelta(), chance.expovariate(1.0))
 
 
 def _usual(chance: random.Random, age: timedelta, gap: float) -> Tick:
