@@ -131,7 +131,7 @@ EXAMPLES = _registry(
         "visitors",
         "unique people per page and hour, and per domain from the same states",
         visitors.ticks,
-        50,
+        10,
         Watch("visitors", last="3h", per="hour", column="people"),
         (
             "tarnbeck query visitors --by \"domain=split_part(url, '/', 1)\" --last 3d",
@@ -146,7 +146,7 @@ EXAMPLES = _registry(
         "hashtags",
         "the hashtags of the last ten minutes, second by second",
         hashtags.ticks,
-        20,
+        5,
         Watch("minutes", last="30m", column="uses"),
         (
             "tarnbeck query trending --last 10m --every all --top uses --limit 10",

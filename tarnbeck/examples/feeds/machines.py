@@ -31,7 +31,7 @@ def ticks(seed: int) -> Iterator[Tick]:
 def _measured(chance: random.Random) -> Iterator[Tick]:
     for age in ages(timedelta(days=1), 5000):
         yield _reading(chance, chance.choice(list(USUAL)), 0.0, age, 0.0)
-    failing, worn = "mill", 0
+    failing, worn = "mill", LIFE // 2
     while True:
         machine = chance.choice(list(USUAL))
         worn += machine == failing
