@@ -28,6 +28,7 @@ from tarnbeck.window.duration import SECOND
 
 TICK = 0.2
 """Seconds between two looks at the cuts."""
+ENDS_WITHIN = 2.0
 MOST_KEYS = 1_000
 """Keys of one rule that are pending or firing at the same time: nobody reads more notices than that."""
 
@@ -146,7 +147,7 @@ class Alerts:
         self.error: str | None = None
 
     def run(self, stop: threading.Event) -> None:
-        """Looks after the rules until told to stop; returns when all couriers have stopped, too."""
+        """Looks after the rules until told to stop; what couriers have in hand then may still arrive."""
         threads = [
             threading.Thread(target=courier.run, args=(stop,), name=f"courier-{number}", daemon=True)
             for number, courier in enumerate(self._couriers.values())
@@ -158,8 +159,9 @@ class Alerts:
         stop.wait()
         for courier in self._couriers.values():
             courier.wake()
+        # One that waits for a receiver is left alone: what it did not finish, the next start does.
         for thread in threads:
-            thread.join()
+            thread.join(ENDS_WITHIN)
 
     def tick(self) -> None:
         """One look at everything; a rule that can't be looked after says so and stands in no other's way."""

@@ -42,8 +42,8 @@ def send(to: Webhook, told: Content) -> None:
     try:
         with _connection(to, url) as connection:
             connection.request("POST", target, body, headers)
-            response = connection.getresponse()
-            status, location = response.status, response.headers.get("location")
+            with connection.getresponse() as response:
+                status, location = response.status, response.headers.get("location")
     except (OSError, http.client.HTTPException) as error:
         raise Undelivered(f"{type(error).__name__}: {error}") from None
     if not 200 <= status < 300:
@@ -75,7 +75,8 @@ def _connection(to: Webhook, url: str) -> Iterator[http.client.HTTPConnection]:
         )
     else:
         made = http.client.HTTPConnection(host, parts.port, timeout=seconds)
-    late = threading.Timer(seconds, _cut_off, (made,))
+    expired = threading.Event()
+    late = threading.Timer(seconds, _cut_off, (made, expired))
     late.daemon = True
     late.start()
     try:
@@ -83,8 +84,12 @@ def _connection(to: Webhook, url: str) -> Iterator[http.client.HTTPConnection]:
     finally:
         late.cancel()
         made.close()
+    # What was cut off looks like an answer that has ended.
+    if expired.is_set():
+        raise TimeoutError(f"no answer within {seconds:g} s")
 
 
-def _cut_off(connection: http.client.HTTPConnection) -> None:
+def _cut_off(connection: http.client.HTTPConnection, expired: threading.Event) -> None:
+    expired.set()
     with contextlib.suppress(OSError, AttributeError):  # it may end by itself at this very moment
         connection.sock.shutdown(socket.SHUT_RDWR)

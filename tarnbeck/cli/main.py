@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tarnbeck.cli import (
+    alerts,
     audit,
     batch,
     correct,
@@ -50,6 +51,7 @@ COMMANDS = (
     Command("up", up.up, RUNNING, "tarnbeck up app.py --batch-every 10m"),
     Command("down", down.down, RUNNING, "tarnbeck down"),
     Command("status", status.status, RUNNING, "tarnbeck status"),
+    Command("alerts", alerts.alerts, RUNNING, "tarnbeck alerts --test hot_attic"),
     Command("version", version.version, RUNNING, "tarnbeck version"),
     Command("send", send.send, EVENTS, "tarnbeck send prices file.ndjson"),
     Command("correct", correct.correct, EVENTS, "tarnbeck correct orders 0:17 pieces=2 --reason typo"),

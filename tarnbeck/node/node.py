@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from tarnbeck.alert.layer import Alerts, Setting
 from tarnbeck.app import App
 from tarnbeck.errors import LakeError, SetupError, StoreError
 from tarnbeck.log import broker
@@ -28,7 +29,9 @@ from tarnbeck.node.progress import Watch
 from tarnbeck.node.register import Registered, register
 from tarnbeck.node.settings import PORT, Settings
 from tarnbeck.node.versions import Office
+from tarnbeck.serve import alerts
 from tarnbeck.serve.clock import now
+from tarnbeck.serve.events import senders
 from tarnbeck.serve.http import application
 from tarnbeck.serve.server import Server, serve
 from tarnbeck.spark.supervised import Ended
@@ -110,7 +113,9 @@ class Node:
             child.await_ready(STARTS_WITHIN)
         self.watch = Watch(self.log, self.store)
         self._begin("watch", lambda: self.watch.run(self._stop))
+        self.alerts = Alerts(Setting(self.store, senders(self.log), now, self.status, self._tell), self.app)
         self._serve()
+        self._begin("alerts", lambda: self.alerts.run(self._stop))
         self._begin("replay", lambda: self._resume(registered.building))
         self._begin("history", self._load_history)
         self._begin("schedule", self._schedule)
@@ -180,6 +185,9 @@ class Node:
         if job.get("do") in versions.JOBS:
             # Who switches must not wait behind a batch.
             yield {"result": versions.run(Office(self.store, self.watch.lag), job)}
+            return
+        if job.get("do") == alerts.TEST:
+            yield {"result": {"told": self.alerts.test(str(job.get("rule")))}}
             return
         mine: queue.SimpleQueue[Message] = queue.SimpleQueue()
         with self._lock:
@@ -264,6 +272,7 @@ class Node:
     def status(self) -> dict[str, Any]:
         """Every part, its cut, its lag, its rate and its last error."""
         streams, views = progress.streams(self.store, self.watch), progress.views(self.store, self.watch)
+        error = self.alerts.error
         parts = [
             self._part("log", "running" if self.watch.error is None else "failed", [], error=self.watch.error),
             self._part("lake", self._state("live", "lake"), streams),
@@ -272,6 +281,7 @@ class Node:
             *([self._part("history", self._history_state(), [])] if self._has_history() else []),
             *([self._part("use", self._state("live", "use"), [])] if self._uses() else []),
             self._part("batch", self._state("work", "batch"), []),
+            *([self._part("alerts", "failed" if error else "running", [], error=error)] if self.app.alerts else []),
             self._part("serving", "running", []),
         ]
         return {"app": self.app.name, "url": self.url, "parts": parts, "streams": streams, "views": views}

@@ -25,7 +25,7 @@ from starlette.routing import Route
 from tarnbeck.errors import LogError, TarnbeckError, UsageError, unknown
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.schema.packs import NDJSON
-from tarnbeck.serve import catalog, events, failures, openapi, parameters, render, sql
+from tarnbeck.serve import alerts, catalog, events, failures, openapi, parameters, render, sql
 from tarnbeck.serve.answer import Answer, MissingError, answers, quick
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
@@ -235,6 +235,11 @@ async def _events(service: _Service, request: Request) -> Response:
     return _json(sent)
 
 
+async def _alerts(service: _Service, request: Request) -> Response:
+    most = alerts.limit(request.query_params.get("limit"))
+    return _json(await _in_thread(alerts.facts, service.store, most))
+
+
 async def _healthz(service: _Service, request: Request) -> Response:
     return _json({"alive": True})
 
@@ -318,6 +323,7 @@ ROUTES: dict[str, dict[str, Handler]] = {
     "/sql": {"POST": _sql},
     "/streams": {"GET": _streams},
     "/streams/{stream}/events": {"POST": _events},
+    "/alerts": {"GET": _alerts},
     "/healthz": {"GET": _healthz},
     "/readyz": {"GET": _readyz},
     "/metrics": {"GET": _metrics},

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, Gauge, Histogram
+from prometheus_client import Counter as Total
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from tarnbeck.cut import partition_name
 from tarnbeck.serve.control import Control
@@ -24,7 +26,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         subscribers = Gauge("tarnbeck_live_subscribers", "Open live questions.", registry=self.registry)
         subscribers.set_function(lambda: live.subscribers)
-        self._requests = Counter(
+        self._requests = Total(
             "tarnbeck_requests", "HTTP requests answered.", ("route", "method", "status"), registry=self.registry
         )
         self._seconds = Histogram(
@@ -61,8 +63,31 @@ class _Progress:
                     cut.add_metric((view, partition_name(partition)), offset)
         yield cut
         yield answers
+        yield from _of_alerts(self._store)
         if self._control is not None:
             yield from _of_status(self._control.status())
+
+
+def _of_alerts(store: Store) -> Iterator[Metric]:
+    keys = GaugeMetricFamily(
+        "tarnbeck_alert_keys", "Keys for which a rule is pending or fires.", labels=("rule", "state")
+    )
+    found = Counter((state.rule, state.state) for state in store.alerts.states())
+    for rule in store.alerts.rules():
+        for state in ("pending", "firing"):
+            keys.add_metric((rule.rule, state), found[rule.rule, state])
+    yield keys
+    waiting = GaugeMetricFamily("tarnbeck_alert_notices_waiting", "Notices not told yet.", labels=("destination",))
+    told = CounterMetricFamily(
+        "tarnbeck_alert_deliveries", "Tries to tell: sent, retried, failed, dropped.", labels=("destination", "outcome")
+    )
+    for (destination, outcome), count in store.alerts.totals().items():
+        if outcome == "waiting":
+            waiting.add_metric((destination,), count)
+        else:
+            told.add_metric((destination, outcome), count)
+    yield waiting
+    yield told
 
 
 def _of_status(status: Mapping[str, Any]) -> Iterator[Metric]:

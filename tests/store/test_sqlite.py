@@ -13,7 +13,6 @@ from tarnbeck.store import connection, garbage, recent, rows
 from tarnbeck.store.sqlite import SQLiteStore
 from tests.contract.stores import COUNTS, Case, cut, rows_of
 
-
 ALERTS = ("deliveries", "delivery_totals", "notices", "alert_states", "alert_rules")
 
 
