@@ -90,15 +90,15 @@ def _pairs(found: dict[str, Any]) -> str:
 
 def _test(folder: Path, rule: str, json: bool) -> None:
     from tarnbeck.node.running import running
+    from tarnbeck.serve.alerts import TEST
 
     if running(folder) is None:
-        raise UsageError(
-            f"no app runs in '{folder}', and it is the app that sends notices\n  start it: tarnbeck up APP.py"
-        )
-    told = jobs.settle(folder, {"do": "test alert", "rule": rule})["told"]
-    show.say(show.as_json({"told": told})) if json else show.rows(
-        ("destination", "sent", "error"), [(each["destination"], each["sent"], each["error"]) for each in told]
-    )
+        raise UsageError(f"no app runs in '{folder}' that could send notices\n  start it: tarnbeck up APP.py")
+    told = jobs.run(folder, {"do": TEST, "rule": rule})["told"]
+    if json:
+        show.say(show.as_json({"told": told}))
+    else:
+        show.rows(("destination", "sent", "error"), [list(each.values()) for each in told])
     missed = [each["destination"] for each in told if not each["sent"]]
     if missed:
         raise NotReady(f"alerts: the test notice did not arrive at: {', '.join(missed)}")

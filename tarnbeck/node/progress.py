@@ -16,6 +16,8 @@ from tarnbeck.store.definitions import stream_of
 from tarnbeck.store.protocol import Store
 
 EVERY = 1.0
+RECENT = 10
+"""Samples over which a rate is told."""
 KEPT = 900
 """Samples of the log's ends: lag in seconds is told up to a quarter of an hour."""
 
@@ -58,6 +60,14 @@ class Watch:
         waiting = (at for at, ends in self._samples if stream in ends and not cut.covers(ends[stream]))
         return cut.meet(end).span_to(end).records, round(time.monotonic() - next(waiting), 1)
 
+    def rate(self, stream: str) -> float:
+        """Records per second that the log got lately."""
+        recent = [(at, ends[stream]) for at, ends in list(self._samples)[-RECENT:] if stream in ends]
+        if len(recent) < 2:
+            return 0.0
+        (began, first), (ended, last) = recent[0], recent[-1]
+        return round(first.meet(last).span_to(last).records / (ended - began), 1)
+
 
 def views(store: Store, watch: Watch) -> list[dict[str, Any]]:
     versions = store.versions()
@@ -85,15 +95,17 @@ def streams(store: Store, watch: Watch) -> list[dict[str, Any]]:
     found = []
     for name, state in sorted(store.streams().items()):
         records, seconds = watch.lag(name, state.lake_cut)
-        owner = stream_of(state).owner
+        owner, end = stream_of(state).owner, watch.ends.get(name, state.origin)
         found.append(
             {
                 "stream": name,
                 "owner": None if owner is None else owner.app,
                 "topic": state.topic,
                 "origin": str(state.origin),
-                "end": str(watch.ends.get(name, state.origin)),
+                "end": str(end),
                 "lake_cut": str(state.lake_cut),
+                "total_records": state.origin.meet(end).span_to(end).records,
+                "rate": watch.rate(name),
                 "lag_records": records,
                 "lag_seconds": seconds,
             }

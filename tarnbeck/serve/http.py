@@ -32,7 +32,7 @@ from tarnbeck.serve.control import Control
 from tarnbeck.serve.events import Senders
 from tarnbeck.serve.guard import Guard
 from tarnbeck.serve.live import Stream, Subscribers
-from tarnbeck.serve.metrics import Metrics
+from tarnbeck.serve.metrics import Metrics, Traffic
 from tarnbeck.serve.render import JSON, to_json
 from tarnbeck.serve.server import Server, serve
 from tarnbeck.serve.wire import cut_to_json
@@ -82,7 +82,8 @@ def application(
         sender = events.senders(log)
     limiter = anyio.CapacityLimiter(_AT_ONCE)
     live = Subscribers(store, clock)
-    service = _Service(store, sender, control, token, clock, Metrics(store, control, live), limiter, live)
+    metrics = Metrics(store, control, live)
+    service = _Service(store, sender, control, token, clock, metrics, limiter, live)
     routes = [
         Route(path, _endpoint(service, path, handler), methods=[method])
         for path, methods in ROUTES.items()
@@ -90,7 +91,7 @@ def application(
     ]
     made = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, names=[host])],
+        middleware=[Middleware(Traffic, metrics=metrics), Middleware(Guard, names=[host])],
         exception_handlers={HTTPException: _refused, 500: _broken},
     )
     made.state.live = live

@@ -9,6 +9,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 from prometheus_client import Counter as Total
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tarnbeck.cut import partition_name
 from tarnbeck.serve.control import Control
@@ -36,6 +37,8 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self.registry,
         )
+        traffic = Total("tarnbeck_http_bytes", "Bytes of bodies.", ("direction",), registry=self.registry)
+        self.took, self.gave = (traffic.labels(direction).inc for direction in ("in", "out"))
         self.registry.register(_Progress(store, control))
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
@@ -69,9 +72,7 @@ class _Progress:
 
 
 def _of_alerts(store: Store) -> Iterator[Metric]:
-    keys = GaugeMetricFamily(
-        "tarnbeck_alert_keys", "Keys for which a rule is pending or fires.", labels=("rule", "state")
-    )
+    keys = GaugeMetricFamily("tarnbeck_alert_keys", "Keys that are pending or firing.", labels=("rule", "state"))
     found = Counter((state.rule, state.state) for state in store.alerts.states())
     for rule in store.alerts.rules():
         for state in ("pending", "firing"):
@@ -103,3 +104,51 @@ def _of_status(status: Mapping[str, Any]) -> Iterator[Metric]:
                     family.add_metric((each[kind],), each[figure])
             if family.samples:
                 yield family
+    yield from _totals(status)
+
+
+_TOTALS = (
+    ("tarnbeck_part_records", "Records that a part took since the node was started.", "part", "total_records"),
+    ("tarnbeck_part_bytes", "Bytes of the records that a part took.", "part", "total_bytes"),
+    ("tarnbeck_stream_records", "Records of a stream in the log.", "stream", "total_records"),
+    (
+        "tarnbeck_process_cpu_seconds",
+        "Seconds of CPU that a process and those below it took.",
+        "process",
+        "cpu_seconds",
+    ),
+)
+_SIZES = (
+    ("tarnbeck_process_memory_bytes", "Resident memory of a process and those below it.", "process", "memory_bytes"),
+    ("tarnbeck_process_uptime_seconds", "Seconds since a process was started.", "process", "uptime_seconds"),
+)
+
+
+def _totals(status: Mapping[str, Any]) -> Iterator[Metric]:
+    """What grows, and what processes take."""
+    for make, figures in ((CounterMetricFamily, _TOTALS), (GaugeMetricFamily, _SIZES)):
+        for name, text, kind, figure in figures:
+            family = make(name, text, labels=(kind,))
+            for each in status.get("processes" if kind == "process" else f"{kind}s", ()):
+                if figure in each:
+                    family.add_metric((each[kind],), each[figure])
+            yield family
+
+
+class Traffic:
+    """Counts the bytes of bodies that come in and go out, live questions among them."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def received() -> Message:
+            message = await receive()
+            self._metrics.took(len(message.get("body", b"")))
+            return message
+
+        async def sent(message: Message) -> None:
+            self._metrics.gave(len(message.get("body", b"")))
+            await send(message)
+
+        await self._app(scope, received, sent)

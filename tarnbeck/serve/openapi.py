@@ -165,8 +165,8 @@ _PATHS: Node = {
     "/alerts": {
         "get": _operation(
             "Alerts",
-            "Each rule with its state (inactive, pending or firing), the keys for which it holds, and what stands in its "
-            "way; `history` has what was told, the newest first, and what became of it at each destination.",
+            "Each rule with its state (inactive, pending or firing), the keys for which it holds, and what stands in "
+            "its way; `history` has what was told, the newest first, and what became of it at each destination.",
             "curl localhost:8787/alerts",
             fails=(400,),
             parameters=[_parameter("limit", "How many notices, 100 unless told, 1,000 at most.", type_="integer")],

@@ -157,21 +157,10 @@ def post(certificate: Path | None = None, *, tls: bool = False, auth: bool = Fal
 def certificate(folder: Path) -> Path:
     """A key and a certificate of its own for 127.0.0.1, in one file, which is also what is to be trusted."""
     key, made = folder / "key.pem", folder / "certificate.pem"
-    words = [
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=localhost",
-    ]
-    ends = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(made)]
-    subprocess.run(["openssl", *words, *ends], check=True, capture_output=True)
+    kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    name = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    files = ["-keyout", str(key), "-out", str(made)]
+    subprocess.run(["openssl", "req", "-x509", *kind, *name, *files], check=True, capture_output=True)
     both = folder / "both.pem"
     both.write_bytes(key.read_bytes() + made.read_bytes())
     return both

@@ -93,7 +93,7 @@ def test_an_answer_that_is_no_success_is_told(status: int, kind: type[Exception]
 
 def test_a_redirect_is_not_followed() -> None:
     with hook() as elsewhere, hook(status=307, location=elsewhere.url) as receiver:
-        with pytest.raises(Undelivered, match="redirects to 127.0.0.1, which is not followed"):
+        with pytest.raises(Undelivered, match="which is not followed"):
             webhook.send(tb.webhook(receiver.url), TOLD)
         assert elsewhere.got == []
 
@@ -134,9 +134,8 @@ def test_mail_goes_over_starttls_with_a_password_from_the_environment(
 ) -> None:
     monkeypatch.setenv("SMTP_PASSWORD", "a secret")
     with post(pem, auth=True) as server:
-        to = to_post(
-            server, ["ops@example.com", "boss@example.com"], user="alerts", password_env="SMTP_PASSWORD", ca=str(pem)
-        )
+        people = ["ops@example.com", "boss@example.com"]
+        to = to_post(server, people, user="alerts", password_env="SMTP_PASSWORD", ca=str(pem))  # noqa: S106
         mail.send(to, TOLD)
         mail.send(to, TOLD)
     first, second = server.messages
