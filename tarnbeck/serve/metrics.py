@@ -59,13 +59,19 @@ class _Progress:
     def collect(self) -> Iterator[Metric]:
         cut = GaugeMetricFamily("tarnbeck_view_offset", "Next offset of a view.", labels=("view", "partition"))
         answers = GaugeMetricFamily("tarnbeck_view_answers", "Whether a view can answer.", labels=("view",))
+        beyond = GaugeMetricFamily(
+            "tarnbeck_view_beyond_batch_records", "Records of a view that no batch has yet.", labels=("view",)
+        )
         with self._store.snapshot() as snapshot:
             for view, version in snapshot.versions.items():
                 answers.add_metric((view,), float(rules.answerable(version)))
+                batch = version.origin if version.generation is None else version.generation.cut
+                beyond.add_metric((view,), batch.meet(version.cut).span_to(version.cut).records)
                 for partition, offset in version.cut:
                     cut.add_metric((view, partition_name(partition)), offset)
         yield cut
         yield answers
+        yield beyond
         yield from _of_alerts(self._store)
         if self._control is not None:
             yield from _of_status(self._control.status())
