@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 import tarnbeck
-from docs import grafana
+from docs import dashboard
 from tarnbeck import errors, testing
 from tarnbeck.algebra.aggregate import Aggregate
 from tarnbeck.cli.main import application
@@ -208,7 +208,7 @@ PAGES = {"cli.md": cli, "api.md": api}
 
 
 def main() -> None:
-    for name, make in {**PAGES, grafana.FILE: grafana.dashboard}.items():
+    for name, make in {**PAGES, dashboard.FILE: dashboard.dashboard}.items():
         (HERE / name).write_text(make(), encoding="utf-8")
         sys.stdout.write(f"docs/{name}\n")
 

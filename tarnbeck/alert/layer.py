@@ -136,7 +136,7 @@ class Alerts:
             for label, send in self._sends.items()
         }
         definitions = {name: orjson.dumps(rule.definition()).decode() for name, rule in app.alerts.items()}
-        setting.store.alerts.declare(definitions)
+        setting.store.alerts.declare(definitions, self._sends)
         known: dict[str, dict[str, AlertState]] = {}
         for state in setting.store.alerts.states():
             known.setdefault(state.rule, {})[state.keys] = state

@@ -13,6 +13,7 @@ from email.utils import format_datetime, localtime
 from tarnbeck.alert.notice import Content, text, title
 from tarnbeck.alert.outcome import Refused, Undelivered
 from tarnbeck.alert.secret import from_environment, from_file
+from tarnbeck.errors import SetupError
 from tarnbeck.plan.destination import Email
 
 
@@ -60,6 +61,9 @@ def _server(to: Email) -> Iterator[smtplib.SMTP]:
             server.starttls(context=trusted)
         if to.user is not None:
             secret = from_environment(to.password_env) if to.password_env else from_file(to.password_file or "")
+            if not secret.isascii():
+                # The library would name the character.
+                raise SetupError("the password has characters that a login by SMTP can't have")
             server.login(to.user, secret)
         yield server
 

@@ -51,7 +51,7 @@ def send(to: Webhook, told: Content) -> None:
 
 
 def _header(name: str, value: str) -> str:
-    if not value.isprintable():
+    if not (value.isascii() and value.isprintable()):
         raise Undelivered(f"the secret for the header {name} has characters that a header can't have")
     return value
 

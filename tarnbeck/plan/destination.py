@@ -102,7 +102,7 @@ def checked_url(url: str, *, secret: bool) -> str:
         host, port = parts.hostname, parts.port
     except ValueError:
         raise DeclarationError("webhook: bad URL\n  expected such as 'https://example.com/hook'") from None
-    if parts.scheme not in ("http", "https") or not host or not url.isprintable() or " " in url:
+    if parts.scheme not in ("http", "https") or not host or not _plain(url):
         raise DeclarationError(
             "webhook: bad URL\n  expected one with http or https, such as 'https://example.com/hook'"
         )
@@ -114,6 +114,10 @@ def checked_url(url: str, *, secret: bool) -> str:
     if secret and parts.scheme == "http" and host not in _LOCAL:
         raise DeclarationError(f"webhook: secret headers would go to {host} without encryption\n  use https")
     return host if port is None else f"{host}:{port}"
+
+
+def _plain(url: str) -> bool:
+    return url.isascii() and url.isprintable() and " " not in url
 
 
 def email(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tarnbeck.store import catalog
 from tarnbeck.store.connection import Readers, Writer
@@ -23,9 +23,14 @@ class SQLiteAlerts:
     def __init__(self, writer: Writer, readers: Readers, clock: Callable[[], int]) -> None:
         self._writer, self._readers, self._clock = writer, readers, clock
 
-    def declare(self, rules: Mapping[str, str]) -> None:
-        """Takes over the rules that are declared now; what was known of others is forgotten."""
+    def declare(self, rules: Mapping[str, str], destinations: Collection[str]) -> None:
+        """Takes over the rules and destinations that are declared now."""
+        waiting = {destination for destination, outcome in self.totals() if outcome == WAITING}
         with self._writer.transaction() as con:
+            for gone in waiting - set(destinations):
+                query = "UPDATE deliveries SET state = ?, error = ? WHERE destination = ? AND state = ?"
+                given_up = con.execute(query, (FAILED, "it is declared no more", gone, WAITING)).rowcount
+                con.execute(_COUNT, (gone, FAILED, given_up))
             for (known,) in con.execute("SELECT rule FROM alert_rules").fetchall():
                 if known not in rules:
                     con.execute("DELETE FROM alert_rules WHERE rule = ?", (known,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -183,8 +183,11 @@ class Told:
 class AlertBook(Protocol):
     """What is known of alerts: their rules, for which keys they hold, and what was told to whom."""
 
-    def declare(self, rules: Mapping[str, str]) -> None:
-        """Takes over the rules that are declared now; what was known of others is forgotten."""
+    def declare(self, rules: Mapping[str, str], destinations: Collection[str]) -> None:
+        """Takes over the rules and destinations that are declared now.
+
+        What was known of other rules is forgotten, and what waits for other destinations has failed.
+        """
 
     def rules(self) -> Sequence[AlertRule]: ...
     def note(self, rule: str, error: str | None) -> None:

@@ -159,6 +159,10 @@ def test_mail_goes_over_tls_with_a_password_from_a_file(pem: Path, tmp_path: Pat
         with pytest.raises(Undelivered, match="535") as raised:
             mail.send(to_post(server, security="tls", user="alerts", password_file=str(secret), ca=str(pem)), TOLD)
         assert "wrong" not in str(raised.value)
+        secret.write_text("geheimß")
+        with pytest.raises(SetupError, match="characters that a login by SMTP can't have") as refused:
+            mail.send(to_post(server, security="tls", user="alerts", password_file=str(secret), ca=str(pem)), TOLD)
+        assert "ß" not in str(refused.value)
 
 
 def test_mail_is_not_sent_where_the_certificate_is_not_trusted_or_encryption_is_missing(pem: Path) -> None:

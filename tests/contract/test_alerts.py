@@ -20,7 +20,7 @@ def told(*to: str, rule: str = "hot", state: str = "firing") -> Told:
 
 @pytest.fixture
 def book(case: Case) -> AlertBook:
-    case.store.alerts.declare({"hot": '{"when": "x > 1"}', "cold": "{}"})
+    case.store.alerts.declare({"hot": '{"when": "x > 1"}', "cold": "{}"}, ["a", "b"])
     return case.store.alerts
 
 
@@ -33,7 +33,7 @@ def test_states_change_and_end_and_another_process_sees_them(case: Case, book: A
 def test_rules_that_are_declared_no_more_are_forgotten_with_their_states(case: Case, book: AlertBook) -> None:
     book.change([firing("[]"), firing("[]", "cold")], [], [])
     book.note("hot", "something")
-    book.declare({"hot": "{}"})
+    book.declare({"hot": "{}"}, [])
     assert [(rule.rule, rule.definition, rule.error) for rule in book.rules()] == [("hot", "{}", None)]
     assert list(book.states()) == [firing("[]")]
 
@@ -70,6 +70,17 @@ def test_a_notice_waits_for_each_destination_until_it_was_told_or_given_up(case:
         ("b", "failed"): 1,
         ("b", "retried"): 1,
     }
+
+
+def test_what_waits_for_a_destination_that_is_declared_no_more_has_failed(book: AlertBook) -> None:
+    book.change([], [], [told("a", "b")])
+    book.declare({"hot": "{}"}, ["a"])
+    (notice,) = book.notices(10)
+    assert [(each.destination, each.state, each.error) for each in notice.deliveries] == [
+        ("a", "waiting", None),
+        ("b", "failed", "it is declared no more"),
+    ]
+    assert book.totals() == {("a", "waiting"): 1, ("b", "failed"): 1}
 
 
 def test_states_and_notices_change_together_or_not_at_all(book: AlertBook) -> None:

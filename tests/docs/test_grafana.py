@@ -11,13 +11,13 @@ import pytest
 from prometheus_client import generate_latest
 
 import tarnbeck as tb
-from docs import grafana
+from docs import dashboard
 from tarnbeck.serve.live import Subscribers
 from tarnbeck.serve.metrics import Metrics
 from tests.alert.shop import Watched, busy
 from tests.docs.pages import ROOT
 
-FOUND = json.loads((ROOT / "docs" / grafana.FILE).read_text(encoding="utf-8"))
+FOUND = json.loads((ROOT / "docs" / dashboard.FILE).read_text(encoding="utf-8"))
 PANELS: list[dict[str, Any]] = [panel for panel in FOUND["panels"] if panel["type"] != "row"]
 EXPRESSIONS = [target["expr"] for panel in PANELS for target in panel["targets"]]
 
@@ -54,8 +54,8 @@ def figures(tmp_path: Path) -> dict[str, set[str]]:
 
 
 def test_it_is_up_to_date() -> None:
-    text = (ROOT / "docs" / grafana.FILE).read_text(encoding="utf-8")
-    assert text == grafana.dashboard(), "run: python -m docs.generate"
+    text = (ROOT / "docs" / dashboard.FILE).read_text(encoding="utf-8")
+    assert text == dashboard.dashboard(), "run: python -m docs.generate"
 
 
 def test_every_figure_and_label_that_it_names_is_told(figures: dict[str, set[str]]) -> None:
