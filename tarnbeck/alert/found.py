@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
-from tarnbeck.alert.current import current
+from tarnbeck.alert.current import Choice
 from tarnbeck.cut import Cut
 from tarnbeck.errors import UsageError
 from tarnbeck.expression import check
@@ -49,8 +49,8 @@ class Source(Protocol):
     def look(self, views: Mapping[str, State], now: int) -> bool:
         """Looks again if there may be something new; whether it did."""
 
-    def found(self, now: int) -> Iterator[Found]:
-        """Every key as of the last look, by what counts now."""
+    def found(self, now: int, known: Iterable[str]) -> Iterator[Found]:
+        """The keys for which the condition holds, by what counts now; of those that are known, also why it does not."""
 
 
 class OfView:
@@ -59,6 +59,8 @@ class OfView:
     def __init__(self, store: Store, rule: Alert, view: str) -> None:
         self._store, self._rule, self._view = store, rule, view
         self._seen: Seen | None = None
+        self._rows: dict[str, list[Row]] = {}
+        self._may_hold: dict[str, None] = {}
         self._state: State | tuple[()] = ()
         self._again = 0
         self._condition: tuple[int, Callable[[Mapping[str, Any]], Any]] | None = None
@@ -69,25 +71,39 @@ class OfView:
             return False
         began, self._again = time.perf_counter(), now + SECOND
         since = None if self._rule.last is None else now - self._rule.last
-        self._seen = look(self._store, Question(self._view, per=self._rule.per, since=since, limit=ROWS))
+        self._take(look(self._store, Question(self._view, per=self._rule.per, since=since, limit=ROWS)))
         # A commit between the two would only be looked at once more.
         self._state = state
         self._again = now + max(SECOND, round(SHARE * 1e6 * (time.perf_counter() - began)))
         return True
 
-    def found(self, now: int) -> Iterator[Found]:
-        seen = self._seen
-        if seen is None:
-            return
+    def _take(self, seen: Seen) -> None:
+        """Judges every row once, and keeps the verdict behind it: time alone changes only which of them counts."""
         if seen.answer.truncated:
             raise UsageError(
                 f"alert '{self._rule.name}': view '{self._view}' has more than {ROWS:,} rows to look at\n"
                 "  look back less far (last=), at a coarser level (per=), or at a view with fewer keys"
             )
         names, condition, depth = seen.answer.names, self._compiled(seen), seen.keys - seen.windowed
-        for row in current(seen, now, only_closed=self._rule.only_closed, last=self._rule.last):
+        texts: dict[Row, str] = {}
+        rows: dict[str, list[Row]] = {}
+        for row in seen.answer.rows:
+            key = row[:depth]
+            text = texts.get(key) or texts.setdefault(key, to_json(key).decode())
             holds = condition(dict(zip(names, row, strict=True))) is True
-            yield Found(to_json(row[:depth]).decode(), holds, partial(_facts, seen, row, depth))
+            rows.setdefault(text, []).append((*row, holds))
+        self._seen, self._rows = seen, rows
+        self._may_hold = dict.fromkeys(text for text, judged in rows.items() if any(row[-1] for row in judged))
+
+    def found(self, now: int, known: Iterable[str]) -> Iterator[Found]:
+        seen = self._seen
+        if seen is None:
+            return
+        choice = Choice.of(seen, self._rule.last, only_closed=self._rule.only_closed)
+        for keys in self._may_hold | dict.fromkeys(keys for keys in known if keys in self._rows):
+            row = choice.current(self._rows[keys], now)
+            if row is not None:
+                yield Found(keys, row[-1], partial(_facts, seen, row[:-1]))
 
     def _compiled(self, seen: Seen) -> Callable[[Mapping[str, Any]], Any]:
         """Checked against the version that answers, which may be declared otherwise than the rule knows."""
@@ -100,8 +116,8 @@ class OfView:
         return self._condition[1]
 
 
-def _facts(seen: Seen, row: Row, depth: int) -> Facts:
-    answer = replace(seen.answer, rows=[row])
+def _facts(seen: Seen, row: Row) -> Facts:
+    answer, depth = replace(seen.answer, rows=[row]), seen.keys - seen.windowed
     (texts,) = exact(answer)
     values = dict(zip(answer.names, texts, strict=True))
     keys = dict(list(values.items())[:depth])
@@ -137,7 +153,7 @@ class OfNode:
         self._rows = list(_lags(self._store, source, status) if isinstance(source, Lag) else _parts(status))
         return True
 
-    def found(self, now: int) -> Iterator[Found]:
+    def found(self, now: int, known: Iterable[str]) -> Iterator[Found]:
         holds = self._rule.when.python()
         for row, facts in self._rows:
             yield Found(to_json(list(facts["keys"].values())).decode(), holds(row) is True, facts.copy)

@@ -58,7 +58,7 @@ class Rule:
     def judge(self, setting: Setting, now: int) -> bool:
         """Takes all keys one step on, and commits what changed; whether there is something to tell."""
         self.judged = now
-        found = {each.keys: each for each in self.source.found(now)}
+        found = {each.keys: each for each in self.source.found(now, self._known)}
         changed: list[AlertState] = []
         told: list[Told] = []
         after: dict[str, AlertState] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 
-from tarnbeck.alert.current import current
+from tarnbeck.alert.current import Choice
 from tarnbeck.algebra.aggregate import UNIX
 from tarnbeck.cut import Cut
 from tarnbeck.schema import types
@@ -31,8 +31,10 @@ def chosen(
     rows = [(room, at(start), at(end)) for room, start, end in windows]
     answer = Answer("v", 1, columns, rows, Cut("t"), Cut("t"), "minute", None, None, False)
     seen = Seen(answer, 2, True, None if closed is None else at(closed))
-    found = current(seen, round(now * MINUTE), only_closed=only_closed, last=None if last is None else last * MINUTE)
-    return [(room, (start - UNIX) / datetime.timedelta(minutes=1)) for room, start, _ in found]
+    choice = Choice.of(seen, None if last is None else last * MINUTE, only_closed=only_closed)
+    keys = dict.fromkeys(row[0] for row in rows)
+    found = [choice.current([row for row in rows if row[0] == key], round(now * MINUTE)) for key in keys]
+    return [(row[0], (row[1] - UNIX) / datetime.timedelta(minutes=1)) for row in found if row is not None]
 
 
 def test_it_is_the_newest_of_each_key_even_if_other_keys_have_newer_ones() -> None:
