@@ -69,12 +69,14 @@ class OfView:
         state = views.get(self._view)
         if state == self._state or now < self._again:
             return False
-        began, self._again = time.perf_counter(), now + SECOND
+        began = time.perf_counter()
         since = None if self._rule.last is None else now - self._rule.last
-        self._take(look(self._store, Question(self._view, per=self._rule.per, since=since, limit=ROWS)))
+        try:
+            self._take(look(self._store, Question(self._view, per=self._rule.per, since=since, limit=ROWS)))
+        finally:
+            self._again = now + max(SECOND, round(SHARE * 1e6 * (time.perf_counter() - began)))
         # A commit between the two would only be looked at once more.
         self._state = state
-        self._again = now + max(SECOND, round(SHARE * 1e6 * (time.perf_counter() - began)))
         return True
 
     def _take(self, seen: Seen) -> None:

@@ -13,6 +13,7 @@ import orjson
 from tarnbeck.alert import mail, notice, stream, webhook
 from tarnbeck.alert.courier import Courier, Send, tried
 from tarnbeck.alert.found import Found, Source, Status, source_of
+from tarnbeck.alert.notice import Happened
 from tarnbeck.alert.state import State, Timing, step
 from tarnbeck.app import App
 from tarnbeck.errors import TarnbeckError, UsageError, unknown
@@ -90,12 +91,12 @@ class Rule:
 
     def _told(self, keys: str, due: str, before: AlertState | None, here: Found | None, now: int) -> Told:
         """The notice that is due; of a key that is gone, what was last known of it is told."""
-        facts = orjson.loads(before.facts) if here is None and before is not None else here.facts() if here else {}
+        facts = here.facts() if here is not None else orjson.loads(before.facts) if before is not None else {}
         since = now if before is None else before.since
-        rule, app = self.alert, self._app
+        what, rule, app = Happened(due, facts, since, now, gone=here is None), self.alert, self._app
 
         def body(number: int) -> str:
-            return to_json(notice.content(app, rule, due, facts, since, now, number)).decode()
+            return to_json(notice.content(app, rule, what, number)).decode()
 
         return Told(rule.name, due, body, tuple(destination.label for destination in rule.to))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tarnbeck.alert.found import Facts
@@ -13,39 +14,52 @@ from tarnbeck.serve.render import moment, to_json
 Content = Mapping[str, Any]
 
 
-def content(app: str, rule: Alert, state: str, facts: Facts, since: int, now: int, number: int) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Happened:
+    """What there is to tell of a key, since when its condition held, and whether the key is `gone`."""
+
+    state: str
+    facts: Facts
+    since: int
+    now: int
+    gone: bool = False
+
+
+def content(app: str, rule: Alert, what: Happened, number: int) -> dict[str, Any]:
     """A notice; `id` tells it from all others, however often it is sent.
 
     `cut` says at which events the condition was found to hold, or no longer to hold, so that it can be recounted.
     """
     defined = rule.definition()
     return {
-        "id": f"{app}-{rule.name}-{now}-{number}",
+        "id": f"{app}-{rule.name}-{what.now}-{number}",
         "app": app,
         "rule": rule.name,
-        "state": state,
+        "state": what.state,
         "on": defined["on"],
         "when": defined["when"],
-        "since": moment(since),
-        "at": moment(now),
-        **facts,
+        "since": moment(what.since),
+        "at": moment(what.now),
+        "gone": what.gone,
+        **what.facts,
     }
 
 
 def example(app: str, rule: Alert, now: int) -> dict[str, Any]:
     """A notice that only shows whether notices arrive."""
     facts: Facts = {"keys": {}, "window": None, "values": {}, "cut": None}
-    return content(app, rule, TEST, facts, now, now, 0)
+    return content(app, rule, Happened(TEST, facts, now, now), 0)
 
 
 def title(told: Content) -> str:
     """The notice in a few words.
 
-    >>> title({"app": "house", "rule": "hot", "state": "firing", "keys": {"room": "attic"}})
+    >>> title({"app": "house", "rule": "hot", "state": "firing", "keys": {"room": "attic"}, "gone": False})
     'firing: hot (room attic) in house'
     """
     keys = ", ".join(f"{name} {value}" for name, value in told["keys"].items())
-    return f"{told['state']}: {told['rule']}{f' ({keys})' if keys else ''} in {told['app']}"
+    why = ", for nothing new came" if told["gone"] else ""
+    return f"{told['state']}: {told['rule']}{f' ({keys})' if keys else ''} in {told['app']}{why}"
 
 
 def text(told: Content) -> str:

@@ -54,6 +54,7 @@ def test_a_notice_says_what_was_found_where_and_at_which_cut(tmp_path: Path) -> 
         "when": "pieces > 10",
         "since": "2026-03-01T10:00:01Z",
         "at": "2026-03-01T10:00:01Z",
+        "gone": False,
         "keys": {"item": "pear"},
         "window": {"start": "2026-03-01T10:00:00Z", "end": "2026-03-01T10:01:00Z"},
         "values": {"orders": 1, "pieces": "20", "turnover": None, "dearest": None, "last": None, "weight": None},
@@ -114,7 +115,7 @@ def test_a_key_that_falls_silent_is_resolved_when_it_is_no_longer_looked_at(tmp_
     shop.clock.turn("90 seconds")
     shop.tick()
     assert states(shop.told()) == [("firing", "pear"), ("resolved", "pear")]
-    assert shop.told()[1]["values"]["pieces"] == "20"
+    assert (shop.told()[1]["values"]["pieces"], shop.told()[1]["gone"]) == ("20", True)
 
 
 def test_only_closed_windows_are_judged_where_that_is_asked_for(tmp_path: Path) -> None:
