@@ -60,36 +60,28 @@ class Rule:
         """Takes all keys one step on, and commits what changed; whether there is something to tell."""
         self.judged = now
         found = {each.keys: each for each in self.source.found(now, self._known)}
-        changed: list[AlertState] = []
-        told: list[Told] = []
+        new = [keys for keys, each in found.items() if each.holds and keys not in self._known]
+        room = max(0, MOST_KEYS - len(self._known))
         after: dict[str, AlertState] = {}
-        full = False
-        for keys in [*self._known, *(keys for keys in found if keys not in self._known)]:
+        told: list[Told] = []
+        for keys in [*self._known, *new[:room]]:
             before, here = self._known.get(keys), found.get(keys)
-            holds = here is not None and here.holds
-            if before is None and len(after) >= MOST_KEYS:
-                full = full or holds
-                continue
-            then, due = step(self._timing, _state(before), holds, now)
-            if before is None and then is None:
-                continue
-            if then is not None and (due is not None or before is None):
-                after[keys] = _kept(self.alert.name, keys, then, here)
-                changed.append(after[keys])
-            elif then is not None and before is not None:
-                after[keys] = before
+            then, due = step(self._timing, _state(before), here is not None and here.holds, now)
+            if then is not None and here is not None:
+                after[keys] = before if before is not None and due is None else _kept(self.alert.name, then, here)
             if due is not None:
-                told.append(self._told(keys, due, before, here, now))
+                told.append(self._told(due, before, here, now))
+        changed = [state for keys, state in after.items() if state is not self._known.get(keys)]
         over = [(self.alert.name, keys) for keys in self._known if keys not in after]
-        if changed or over or told:
+        if changed or over:
             dropped = setting.store.alerts.change(changed, over, told)
             for destination, count in dropped.items():
                 setting.told(f"alerts: {destination}: {count} notices were given up, for too many wait for it")
         self._known = after
-        self._note(setting, _too_many(self.alert) if full else None)
+        self._note(setting, _too_many(self.alert) if len(new) > room else None)
         return bool(told)
 
-    def _told(self, keys: str, due: str, before: AlertState | None, here: Found | None, now: int) -> Told:
+    def _told(self, due: str, before: AlertState | None, here: Found | None, now: int) -> Told:
         """The notice that is due; of a key that is gone, what was last known of it is told."""
         facts = here.facts() if here is not None else orjson.loads(before.facts) if before is not None else {}
         since = now if before is None else before.since
@@ -114,9 +106,8 @@ def _state(known: AlertState | None) -> State | None:
     return None if known is None else State(known.state, known.since, known.told, known.times)
 
 
-def _kept(rule: str, keys: str, then: State, here: Found | None) -> AlertState:
-    facts = to_json(here.facts() if here is not None else {}).decode()
-    return AlertState(rule, keys, then.state, then.since, then.told, then.times, facts)
+def _kept(rule: str, then: State, here: Found) -> AlertState:
+    return AlertState(rule, here.keys, then.state, then.since, then.told, then.times, to_json(here.facts()).decode())
 
 
 def _too_many(rule: Alert) -> str:
