@@ -101,6 +101,17 @@ class Cut:
         found = json.loads(text)
         return cls.of(found["topic"], {partition_named(p): int(o) for p, o in found["offsets"].items()})
 
+    @classmethod
+    def parse(cls, topic: str, text: str) -> Self:
+        """The cut of a topic that is written as `str` writes it, or with commas.
+
+        >>> Cut.parse("t", "0:5,1:7") == Cut.parse("t", "1:7 0:5"), str(Cut.parse("t", "0"))
+        (True, '0')
+        """
+        places = text.replace(",", " ").split()
+        pairs = [place.split(":") for place in places if places != ["0"]]
+        return cls.of(topic, {partition_named(partition): int(offset) for partition, offset in pairs})
+
     def __str__(self) -> str:
         return " ".join(f"{partition_name(p)}:{o}" for p, o in self.offsets) or "0"
 

@@ -16,7 +16,6 @@ from tarnbeck.plan.alert import Alert, Lag
 from tarnbeck.plan.view import View
 from tarnbeck.serve.answer import Question
 from tarnbeck.serve.changes import Seen, State, look
-from tarnbeck.serve.held import when
 from tarnbeck.serve.memo import Row
 from tarnbeck.serve.render import exact, to_json
 from tarnbeck.serve.wire import cut_to_json
@@ -169,14 +168,8 @@ def _lags(store: Store, wanted: Lag, status: Status) -> Iterator[tuple[Facts, Fa
                 continue
             keys = {"kind": kind, "name": each[kind]}
             values = {"records": each["lag_records"], "seconds": float(each["lag_seconds"])}
-            at = cut_to_json(_cut(topics[each["stream"]], each[cut]))
+            at = cut_to_json(Cut.parse(topics[each["stream"]], each[cut]))
             yield keys | values, {"keys": keys, "window": None, "values": values, "cut": at}
-
-
-def _cut(topic: str, text: str) -> Cut:
-    """The cut that a status tells as text."""
-    found = when(None, None, text).at_cut
-    return Cut.of(topic, dict(found.offsets if found else ()))
 
 
 def _parts(status: Status) -> Iterator[tuple[Facts, Facts]]:

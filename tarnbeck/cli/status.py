@@ -11,7 +11,7 @@ from tarnbeck.cli import show
 from tarnbeck.cli.options import FOLDER, Folder, Json
 from tarnbeck.cli.place import store_of
 
-PARTS = ("part", "state", "lag_records", "lag_seconds", "rate", "total_records", "total_bytes", "error")
+PARTS = ("part", "state", "lag_records", "lag_seconds", "rate", "records", "bytes", "error")
 VIEWS = ("view", "version", "state", "cut", "generation_cut", "lag_records", "lag_seconds")
 STREAMS = ("stream", "end", "lake_cut", "lag_records", "lag_seconds", "rate")
 PROCESSES = ("process", "pid", "cpu", "memory", "up")
@@ -19,8 +19,6 @@ TITLES = {
     "lag_records": "records behind",
     "lag_seconds": "seconds behind",
     "rate": "records/s",
-    "total_records": "records",
-    "total_bytes": "bytes",
     "generation_cut": "batch",
 }
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +13,7 @@ from tarnbeck.cli.options import FOLDER, Folder, Json
 from tarnbeck.cli.place import Broker, Properties, log_of, stream_of
 
 if TYPE_CHECKING:
-    from tarnbeck.log.follow import Record
+    from tarnbeck.log.events import Event
 
 From = Annotated[
     str, typer.Option("--from", metavar="PLACE", help="earliest, latest, an offset, offsets (0:5,1:7) or a time.")
@@ -35,6 +33,7 @@ def tail(
 
     In a pipe only the values are printed, one per line, as `tarnbeck send` takes them.
     """
+    from tarnbeck.log.events import events_of
     from tarnbeck.log.follow import follow, parse_start
 
     place = parse_start(start)
@@ -44,26 +43,9 @@ def tail(
         _print(event, json)
 
 
-@dataclass(frozen=True)
-class Event:
-    """One event of a record, or the one that it is."""
-
-    record: Record
-    index: int
-    value: bytes | None
-    packed: bool
-
-
-def events_of(record: Record) -> list[Event]:
-    """The events of a record, in their order."""
-    from tarnbeck.schema.packs import Kind, kind_of
-
-    if kind_of(record.content_type) is Kind.PLAIN or record.value is None:
-        return [Event(record, 0, record.value, packed=False)]
-    return [Event(record, index, value, packed=True) for index, value in enumerate(record.events())]
-
-
 def _print(event: Event, json: bool) -> None:
+    from tarnbeck.log.events import as_dict
+
     if json:
         show.say(show.as_json(as_dict(event)))
     elif show.terminal():
@@ -81,20 +63,3 @@ def shown(event: Event) -> str:
     time = record.timestamp.isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00")
     place = f"{record.partition}:{record.offset}" + (f":{event.index}" if event.packed else "")
     return f"{place}  {time}  {key}  {value}"
-
-
-def as_dict(event: Event) -> dict[str, Any]:
-    """One event as JSON: bytes that are not text are told in base64."""
-    record = event.record
-    found: dict[str, Any] = {
-        "partition": record.partition,
-        "offset": record.offset,
-        "index": event.index,
-        "received": record.timestamp,
-    }
-    for name, raw in (("key", record.key), ("value", event.value)):
-        try:
-            found[name] = None if raw is None else raw.decode()
-        except UnicodeDecodeError:
-            found[f"{name}_base64"] = base64.b64encode(raw or b"").decode()
-    return found

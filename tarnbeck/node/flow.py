@@ -30,7 +30,7 @@ class Flow:
         >>> flow = Flow()
         >>> flow.take({"speed": (10, 950)}, 0.5)
         >>> flow.of("speed")
-        {'rate': 20.0, 'byte_rate': 1900.0, 'total_records': 10, 'total_bytes': 950}
+        {'rate': 20.0, 'byte_rate': 1900.0, 'records': 10, 'bytes': 950}
         """
         (rate, bytes_), (records, size) = self._rates.get(part, (0.0, 0.0)), self._totals.get(part, (0, 0))
-        return {"rate": rate, "byte_rate": bytes_, "total_records": records, "total_bytes": size}
+        return {"rate": rate, "byte_rate": bytes_, "records": records, "bytes": size}

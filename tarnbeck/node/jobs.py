@@ -51,19 +51,19 @@ def run(desk: Desk, job: Job) -> Iterator[Update]:
     with ThreadPoolExecutor(1, thread_name_prefix="job") as pool:
         result = pool.submit(JOBS[job["do"]], desk, job, updates.put)
         result.add_done_callback(lambda _: updates.put(None))
-        yield from _told(desk, updates)
+        yield from _told(desk, updates) if job["do"] not in LANES else iter(updates.get, None)
     yield {"result": result.result()}
 
 
 def _told(desk: Desk, updates: queue.SimpleQueue[Update | None]) -> Iterator[Update]:
-    """Every step as it begins, and how far Spark is with it while it lasts, unless the job tells that itself."""
+    """Every step as it begins, and how far Spark is with it while it lasts."""
     latest: Update = {}
     while True:
         try:
             update = updates.get(timeout=0.5)
         except queue.Empty:
             done = progress(desk.spark)
-            if "left" not in latest and done != latest.get("done"):
+            if done != latest.get("done"):
                 latest = {**latest, "done": done}
                 yield latest
             continue
@@ -301,7 +301,7 @@ JOBS: dict[str, Callable[[Desk, Job, Tell], Any]] = {
     "quarantine": _quarantine,
 }
 
-WITHOUT_LAKE = frozenset({"accept-hole", "deploy", "history", "replay"})
+WITHOUT_LAKE = frozenset({"accept-hole", "deploy", "history", "replay", "verify"})
 """Jobs that don't need the lake to be as far as the log, or wait for it themselves."""
-LONG = {"deploy": "replay", "replay": "replay", "history": "history"}
-"""Jobs that may take hours, and which of them wait for each other; others go on beside them."""
+LANES = {"deploy": "replay", "replay": "replay", "history": "history", "verify": "verify"}
+"""Jobs that may take hours, or that somebody waits for who should not wait for a batch: a worker for each lane."""

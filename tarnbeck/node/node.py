@@ -149,7 +149,7 @@ class Node:
             "broker": self.log.bootstrap,
         }
         _write_private(self.settings.folder / "node.json", json.dumps(facts))
-        self._tell(f"HTTP API at {self.url}")
+        self._tell(f"page and HTTP API at {self.url}")
 
     def _received(self, part: str, message: Message) -> None:
         if "counts" in message:

@@ -14,6 +14,7 @@ from tarnbeck.log.settings import LogSettings
 from tarnbeck.store import rules
 from tarnbeck.store.definitions import stream_of
 from tarnbeck.store.protocol import Store
+from tarnbeck.store.state import VersionState
 
 EVERY = 1.0
 RECENT = 10
@@ -82,13 +83,20 @@ def views(store: Store, watch: Watch) -> list[dict[str, Any]]:
                 "stream": version.stream,
                 "state": "answering" if rules.answerable(version) else "building",
                 "cut": str(version.cut),
+                "records": version.origin.span_to(version.cut).records,
                 "lag_records": records,
                 "lag_seconds": seconds,
                 "generation_cut": str(version.generation.cut) if version.generation else None,
+                "generation_records": _records(version),
                 "epochs": len(version.epochs),
             }
         )
     return found
+
+
+def _records(version: VersionState) -> int:
+    """How many records the batch layer has merged."""
+    return version.origin.span_to(version.generation.cut).records if version.generation else 0
 
 
 def streams(store: Store, watch: Watch) -> list[dict[str, Any]]:
@@ -103,8 +111,9 @@ def streams(store: Store, watch: Watch) -> list[dict[str, Any]]:
                 "topic": state.topic,
                 "origin": str(state.origin),
                 "end": str(end),
+                "records": state.origin.span_to(state.origin.advance(end)).records,
                 "lake_cut": str(state.lake_cut),
-                "total_records": state.origin.meet(end).span_to(end).records,
+                "lake_records": state.origin.span_to(state.lake_cut).records,
                 "rate": watch.rate(name),
                 "lag_records": records,
                 "lag_seconds": seconds,

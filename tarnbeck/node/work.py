@@ -18,8 +18,8 @@ from tarnbeck.spark.session import session
 from tarnbeck.store.sqlite import SQLiteStore
 
 NICE = 10
-SHORT = "short"
-"""The worker for what does not take long."""
+REST = "rest"
+"""The lane of all other jobs, which wait for each other."""
 CONF = {
     # One core and small splits: a task that reads for long would hold the core that live data needs.
     "spark.sql.files.maxPartitionBytes": "16MB",
@@ -27,7 +27,7 @@ CONF = {
 
 
 def main() -> None:
-    """Does one job after another until the node closes the pipe, and long ones beside them."""
+    """Does jobs until the node closes the pipe, those of one lane one after another."""
     parent = Parent()
     os.nice(NICE)
     settings = parent.settings
@@ -36,10 +36,10 @@ def main() -> None:
     spark = session("work", folder=settings.folder, master="local[1]", conf=CONF)
     stop = threading.Event()
     desk = Desk(spark, settings.log(), SQLiteStore(settings.store, now), settings.lake_root, stop)
-    workers = {name: _Worker(desk, parent) for name in (SHORT, *jobs.LONG.values())}
+    workers = {name: _Worker(desk, parent) for name in (REST, *jobs.LANES.values())}
     parent.send({READY: True})
     for message in parent.messages():
-        workers[jobs.LONG.get(message["job"].get("do"), SHORT)].waiting.put(message)
+        workers[jobs.LANES.get(message["job"].get("do"), REST)].waiting.put(message)
     stop.set()
     for worker in workers.values():
         worker.waiting.put(None)

@@ -17,6 +17,7 @@ from tarnbeck.plan.view import View
 from tarnbeck.schema.types import Type
 from tarnbeck.serve import compare, held, merge, moment, values
 from tarnbeck.serve import shape as shapes
+from tarnbeck.serve.batched import Batched
 from tarnbeck.serve.held import NOW, When
 from tarnbeck.serve.memo import Plan, Row, memo
 from tarnbeck.serve.shape import AS_STORED, Merged, Shape
@@ -52,7 +53,7 @@ class Question:
     `keys` compares key columns, None being null; `per` is a level of a rollup, the finest when left out. All windows
     that overlap [since, until), in UTC microseconds, are asked for; when they are more than `limit`, the newest. With
     `against`, that range and [against, until) are compared, each as one window. `when` is the moment that a table is
-    asked for.
+    asked for. With `batch`, only what the batch layer has merged is told, at its own, older cut.
     """
 
     view: str
@@ -64,6 +65,7 @@ class Question:
     shape: Shape = AS_STORED
     against: int | None = None
     when: When = NOW
+    batch: bool = False
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,8 @@ def ready(store: Store, names: Sequence[str], same_cut: float | None = None) -> 
 
 def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH) -> Answer:
     """The answer of a view to one question in a snapshot that holds it; more than `reach` rows are refused."""
+    if question.batch:
+        snapshot, question = Batched(snapshot), replace(question, batch=False)
     if question.against is not None:
         return _compared(store, snapshot, question, reach)
     version = snapshot.versions[question.view]

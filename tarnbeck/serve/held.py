@@ -14,7 +14,7 @@ import pyarrow as pa
 from tarnbeck.algebra.aggregate import UNIX
 from tarnbeck.algebra.state import Raw
 from tarnbeck.arrow import partials as arrow
-from tarnbeck.cut import Cut, partition_named
+from tarnbeck.cut import Cut
 from tarnbeck.errors import UsageError
 from tarnbeck.memory.changes import Change, change_of
 from tarnbeck.memory.partials import partials
@@ -61,9 +61,7 @@ def when(as_of: Moment | None, known: Moment | None, at_cut: str | None) -> When
 
 def _cut(text: str) -> Cut:
     try:
-        places = text.replace(",", " ").split()
-        pairs = [place.split(":") for place in places if places != ["0"]]
-        return Cut.of("", {partition_named(partition): int(offset) for partition, offset in pairs})
+        return Cut.parse("", text)
     except ValueError:
         raise UsageError(f"at_cut: bad cut {text!r}\n  expected partition:offset of each, such as '0:5 1:7'") from None
 

@@ -7,11 +7,9 @@ import hmac
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
-import anyio.to_thread
 import orjson
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -25,7 +23,7 @@ from starlette.routing import Route
 from tarnbeck.errors import LogError, TarnbeckError, UsageError, unknown
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.schema.packs import NDJSON
-from tarnbeck.serve import alerts, catalog, events, failures, openapi, parameters, render, sql
+from tarnbeck.serve import alerts, catalog, events, failures, openapi, overview, page, parameters, render, sql, tail
 from tarnbeck.serve.answer import Answer, MissingError, answers, quick
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
@@ -35,36 +33,17 @@ from tarnbeck.serve.live import Stream, Subscribers
 from tarnbeck.serve.metrics import Metrics, Traffic
 from tarnbeck.serve.render import JSON, to_json
 from tarnbeck.serve.server import Server, serve
+from tarnbeck.serve.service import SMALL_BODY, Handler, Service, body_of, in_thread, reply
 from tarnbeck.serve.wire import cut_to_json
 from tarnbeck.store.definitions import stream_of
 from tarnbeck.store.protocol import Store
 
 __all__ = ["Server", "application", "serve"]
 
-BODY_SECONDS = 30
-"""How long the body of a request may take to arrive."""
-SMALL_BODY = 256 * 1024
 _AT_ONCE = 2
 """SQL queries that run at the same time: each may use much memory and several cores."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class _Service:
-    """What the endpoints work with."""
-
-    store: Store
-    sender: Senders | None
-    control: Control | None
-    token: str | None
-    clock: Callable[[], int]
-    metrics: Metrics
-    sql_limiter: anyio.CapacityLimiter
-    live: Subscribers
-
-
-Handler = Callable[[_Service, Request], Awaitable[Response]]
 
 
 def application(
@@ -82,8 +61,9 @@ def application(
         sender = events.senders(log)
     limiter = anyio.CapacityLimiter(_AT_ONCE)
     live = Subscribers(store, clock)
+    reading = anyio.CapacityLimiter(tail.READERS)
     metrics = Metrics(store, control, live)
-    service = _Service(store, sender, control, token, clock, metrics, limiter, live)
+    service = Service(store, log, sender, control, token, clock, metrics, limiter, reading, live)
     routes = [
         Route(path, _endpoint(service, path, handler), methods=[method])
         for path, methods in ROUTES.items()
@@ -98,7 +78,7 @@ def application(
     return made
 
 
-def _endpoint(service: _Service, path: str, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(service: Service, path: str, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     """The handler with its errors told as JSON and its requests counted."""
 
     async def endpoint(request: Request) -> Response:
@@ -108,7 +88,7 @@ def _endpoint(service: _Service, path: str, handler: Handler) -> Callable[[Reque
             status = response.status_code
         except TarnbeckError as error:
             status = 413 if isinstance(error, events.TooLargeError) else failures.status(error)
-            response = _json({"error": failures.told(error)}, status)
+            response = reply({"error": failures.told(error)}, status)
         except HTTPException as error:
             status = error.status_code
             raise
@@ -117,10 +97,6 @@ def _endpoint(service: _Service, path: str, handler: Handler) -> Callable[[Reque
         return response
 
     return endpoint
-
-
-def _json(found: Any, status: int = 200) -> Response:
-    return Response(to_json(found), status, media_type=JSON)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -133,29 +109,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _broken(request: Request, error: Exception) -> Response:
     """Starlette raises the error again after this, so the server logs it whole."""
-    return _json({"error": {"kind": "TarnbeckError", "message": "internal error: see the server's log"}}, 500)
-
-
-async def _in_thread(work: Callable[..., Any], *given: Any, limiter: anyio.CapacityLimiter | None = None) -> Any:
-    return await anyio.to_thread.run_sync(functools.partial(work, *given), limiter=limiter)
-
-
-async def _body(request: Request, most: int) -> bytes:
-    """The body of a request, refused as soon as it is too large or too slow."""
-    announced = request.headers.get("content-length", "0")
-    too_large = HTTPException(413, f"the body is too large\n  expected at most {most:,} bytes")
-    if announced.isdigit() and int(announced) > most:
-        raise too_large
-    found = bytearray()
-    try:
-        with anyio.fail_after(BODY_SECONDS):
-            async for chunk in request.stream():
-                found += chunk
-                if len(found) > most:
-                    raise too_large
-    except TimeoutError:
-        raise HTTPException(408, f"the body did not arrive within {BODY_SECONDS} s") from None
-    return bytes(found)
+    return reply({"error": {"kind": "TarnbeckError", "message": "internal error: see the server's log"}}, 500)
 
 
 def _kind(request: Request) -> str:
@@ -166,25 +120,25 @@ def _kind(request: Request) -> str:
     return kind
 
 
-async def _views(service: _Service, request: Request) -> Response:
-    return _json({"views": await _in_thread(catalog.views, service.store)})
+async def _views(service: Service, request: Request) -> Response:
+    return reply({"views": await in_thread(catalog.views, service.store)})
 
 
-async def _view(service: _Service, request: Request) -> Response:
+async def _view(service: Service, request: Request) -> Response:
     kind, now = _kind(request), service.clock()
     asked = parameters.read(request.path_params["view"], request.query_params.multi_items(), now)
     try:
         found = quick(service.store, asked.question, now) if asked.wait is None else None
         if found is not None:
             return _answered(found, kind)
-        (found,) = await _in_thread(functools.partial(answers, service.store, [asked.question], same_cut=asked.wait))
+        (found,) = await in_thread(functools.partial(answers, service.store, [asked.question], same_cut=asked.wait))
     except UsageError:
-        await _in_thread(parameters.check, service.store, asked.question)
+        await in_thread(parameters.check, service.store, asked.question)
         raise
-    return await _in_thread(_answered, found, kind)  # type: ignore[no-any-return]
+    return await in_thread(_answered, found, kind)  # type: ignore[no-any-return]
 
 
-async def _live(service: _Service, request: Request) -> Response:
+async def _live(service: Service, request: Request) -> Response:
     view, given = request.path_params["view"], request.query_params.multi_items()
     asked = parameters.read_live(view, given, service.clock())
     subscription = service.live.join(asked, request.headers.get("last-event-id"))
@@ -193,7 +147,7 @@ async def _live(service: _Service, request: Request) -> Response:
     except BaseException as error:
         subscription.close()
         if isinstance(error, UsageError):
-            await _in_thread(parameters.check, service.store, asked.question(service.clock()))
+            await in_thread(parameters.check, service.store, asked.question(service.clock()))
         raise
 
 
@@ -204,72 +158,72 @@ def _answered(found: Answer, kind: str) -> Response:
     return Response(render.answer(found, kind), media_type=kind, headers=headers)
 
 
-async def _sql(service: _Service, request: Request) -> Response:
+async def _sql(service: Service, request: Request) -> Response:
     kind = _kind(request)
-    body = await _body(request, SMALL_BODY)
+    body = await body_of(request, SMALL_BODY)
     asked = parameters.read_sql(body, request.headers.get("content-type", ""))
     query = functools.partial(sql.query, service.store, asked.text, limit=asked.limit, same_cut=asked.wait)
-    found = await _in_thread(query, limiter=service.sql_limiter)
+    found = await in_thread(query, limiter=service.sql_limiter)
     cuts = {view: cut_to_json(cut) for view, cut in found.cuts.items()}
     headers = {"Tarnbeck-Cuts": to_json(cuts).decode(), "Vary": "Accept"}
-    return Response(await _in_thread(render.sql_answer, found, kind), media_type=kind, headers=headers)
+    return Response(await in_thread(render.sql_answer, found, kind), media_type=kind, headers=headers)
 
 
-async def _streams(service: _Service, request: Request) -> Response:
-    return _json({"streams": await _in_thread(catalog.streams, service.store)})
+async def _streams(service: Service, request: Request) -> Response:
+    return reply({"streams": await in_thread(catalog.streams, service.store)})
 
 
-async def _events(service: _Service, request: Request) -> Response:
+async def _events(service: Service, request: Request) -> Response:
     name = request.path_params["stream"]
-    known = await _in_thread(service.store.streams)
+    known = await in_thread(service.store.streams)
     if name not in known:
         raise MissingError(unknown("events", "stream", name, known, "the application"))
     if service.sender is None:
         raise LogError("events: this server has no log to send to\n  ask the node that runs the application")
-    body = await _body(request, events.BIGGEST)
-    hand = await _in_thread(events.read, body, request.headers.get("content-type", ""))
-    sender = await _in_thread(service.sender, stream_of(known[name]))
-    sent = await _in_thread(events.send, sender, hand)
+    body = await body_of(request, events.BIGGEST)
+    hand = await in_thread(events.read, body, request.headers.get("content-type", ""))
+    sender = await in_thread(service.sender, stream_of(known[name]))
+    sent = await in_thread(events.send, sender, hand)
     if sent["failed"]:
         some = LogError(f"events: the log did not take all of them\n  acknowledged: {sent['acknowledged']}")
-        return _json(sent | {"error": failures.told(some)}, failures.status(some))
-    return _json(sent)
+        return reply(sent | {"error": failures.told(some)}, failures.status(some))
+    return reply(sent)
 
 
-async def _alerts(service: _Service, request: Request) -> Response:
+async def _alerts(service: Service, request: Request) -> Response:
     most = alerts.limit(request.query_params.get("limit"))
-    return _json(await _in_thread(alerts.facts, service.store, most))
+    return reply(await in_thread(alerts.facts, service.store, most))
 
 
-async def _healthz(service: _Service, request: Request) -> Response:
-    return _json({"alive": True})
+async def _healthz(service: Service, request: Request) -> Response:
+    return reply({"alive": True})
 
 
-async def _readyz(service: _Service, request: Request) -> Response:
+async def _readyz(service: Service, request: Request) -> Response:
     """Ready when the store can be read, the log answers and every part runs."""
-    await _in_thread(service.store.aliases)
+    await in_thread(service.store.aliases)
     parts = {}
     if service.control is not None:
-        status = await _in_thread(service.control.status)
+        status = await in_thread(service.control.status)
         parts = {part["part"]: part["state"] for part in status["parts"]}
     idle = [part for part, state in parts.items() if state not in ("running", "waiting")]
-    return _json({"ready": not idle, "parts": parts}, 503 if idle else 200)
+    return reply({"ready": not idle, "parts": parts}, 503 if idle else 200)
 
 
-async def _metrics(service: _Service, request: Request) -> Response:
-    text = await _in_thread(generate_latest, service.metrics.registry)
+async def _metrics(service: Service, request: Request) -> Response:
+    text = await in_thread(generate_latest, service.metrics.registry)
     return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 
-async def _openapi(service: _Service, request: Request) -> Response:
-    return _json(openapi.document())
+async def _openapi(service: Service, request: Request) -> Response:
+    return reply(openapi.document())
 
 
-async def _docs(service: _Service, request: Request) -> Response:
+async def _docs(service: Service, request: Request) -> Response:
     return Response(openapi.page(), media_type="text/html", headers={"Content-Security-Policy": openapi.POLICY})
 
 
-def _controlled(service: _Service, request: Request) -> Control:
+def _controlled(service: Service, request: Request) -> Control:
     """The node, for those who have its token."""
     if service.control is None or service.token is None:
         raise HTTPException(404, "this server controls no node")
@@ -279,14 +233,14 @@ def _controlled(service: _Service, request: Request) -> Control:
     return service.control
 
 
-async def _status(service: _Service, request: Request) -> Response:
-    return _json(await _in_thread(_controlled(service, request).status))
+async def _status(service: Service, request: Request) -> Response:
+    return reply(await in_thread(_controlled(service, request).status))
 
 
-async def _jobs(service: _Service, request: Request) -> Response:
+async def _jobs(service: Service, request: Request) -> Response:
     control = _controlled(service, request)
     try:
-        job = orjson.loads(await _body(request, SMALL_BODY))
+        job = orjson.loads(await body_of(request, SMALL_BODY))
     except orjson.JSONDecodeError as wrong:
         raise UsageError(f"job: the body is not JSON: {wrong}") from None
     if not isinstance(job, dict):
@@ -298,13 +252,13 @@ async def _updates(control: Control, job: dict[str, Any]) -> AsyncIterator[bytes
     """A line per update; once the response has begun, an error can only be its last line."""
     updates = control.run(job)
     try:
-        while (update := await _in_thread(_next, updates)) is not None:
+        while (update := await in_thread(_next, updates)) is not None:
             yield to_json(update) + b"\n"
     finally:
         close = getattr(updates, "close", None)
         if close is not None:
             with anyio.CancelScope(shield=True):
-                await _in_thread(close)
+                await in_thread(close)
 
 
 def _next(updates: Iterator[dict[str, Any]]) -> dict[str, Any] | None:
@@ -318,12 +272,17 @@ def _next(updates: Iterator[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 ROUTES: dict[str, dict[str, Handler]] = {
+    "/": {"GET": page.index},
+    "/page/{file}": {"GET": page.file},
     "/views": {"GET": _views},
     "/views/{view}": {"GET": _view},
     "/views/{view}/live": {"GET": _live},
     "/sql": {"POST": _sql},
     "/streams": {"GET": _streams},
-    "/streams/{stream}/events": {"POST": _events},
+    "/streams/{stream}": {"GET": overview.stream},
+    "/streams/{stream}/events": {"GET": tail.events, "POST": _events},
+    "/flow": {"GET": overview.flow},
+    "/versions": {"GET": overview.versions},
     "/alerts": {"GET": _alerts},
     "/healthz": {"GET": _healthz},
     "/readyz": {"GET": _readyz},

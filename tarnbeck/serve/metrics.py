@@ -114,9 +114,9 @@ def _of_status(status: Mapping[str, Any]) -> Iterator[Metric]:
 
 
 _TOTALS = (
-    ("tarnbeck_part_records", "Records that a part took since the node was started.", "part", "total_records"),
-    ("tarnbeck_part_bytes", "Bytes of the records that a part took.", "part", "total_bytes"),
-    ("tarnbeck_stream_records", "Records of a stream in the log.", "stream", "total_records"),
+    ("tarnbeck_part_records", "Records that a part took since the node was started.", "part", "records"),
+    ("tarnbeck_part_bytes", "Bytes of the records that a part took.", "part", "bytes"),
+    ("tarnbeck_stream_records", "Records of a stream in the log.", "stream", "records"),
     (
         "tarnbeck_process_cpu_seconds",
         "Seconds of CPU that a process and those below it took.",

@@ -13,8 +13,10 @@ from tarnbeck.serve.answer import LIMIT, MOST
 from tarnbeck.serve.events import BIGGEST, LARGE
 from tarnbeck.serve.live import MOST as MOST_LIVE
 from tarnbeck.serve.parameters import HEARTBEAT
-from tarnbeck.serve.render import CSV, JSON
+from tarnbeck.serve.render import JSON, KINDS
 from tarnbeck.serve.sse import KIND as SSE
+from tarnbeck.serve.tail import MOST as MOST_EVENTS
+from tarnbeck.serve.tail import USUAL
 
 Node = dict[str, Any]
 
@@ -93,6 +95,7 @@ _MOMENT = [
     _parameter("known", "Of a table: what the log had received by this ISO time."),
     _parameter("at_cut", "Of a table: what was known at this cut, such as 0:5,1:7."),
 ]
+_LAYER = _parameter("layer", "batch: only what the batch layer has merged, at its own cut.")
 _WAIT = _parameter("wait", "Wait up to so many seconds (60 at most) for a view that is building.", type_="number")
 
 _PATHS: Node = {
@@ -110,9 +113,9 @@ _PATHS: Node = {
             "Rows ordered by keys and start. Key columns are parameters by their own names (or with `key.` before the "
             f"name, if it is the name of another parameter). {_VALUES}",
             "curl 'localhost:8787/views/ohlc?currency=EUR&last=1h&per=minute'",
-            gives=(JSON, ARROW, CSV),
+            gives=KINDS,
             fails=(400, 404, 406, 503),
-            parameters=[*_QUESTION, *_MOMENT, _WAIT],
+            parameters=[*_QUESTION, *_MOMENT, _LAYER, _WAIT],
         )
     },
     "/views/{view}/live": {
@@ -141,13 +144,34 @@ _PATHS: Node = {
             f"Read only; at most {LIMIT:,} rows unless `limit` says more, 10 seconds. The body is the query as text, "
             "or JSON with sql, limit, and wait (seconds to wait for one common cut of all views).",
             "curl localhost:8787/sql -H 'content-type: text/plain' -d 'select count(*) from ohlc'",
-            gives=(JSON, ARROW, CSV),
+            gives=KINDS,
             fails=(400, 404, 406, 503),
             requestBody={"required": True, "content": _content("text/plain", JSON)},
         )
     },
     "/streams": {"get": _operation("All streams", "Each stream with its definition.", "curl localhost:8787/streams")},
+    "/streams/{stream}": {
+        "get": _operation(
+            "One stream",
+            "Its schema and definition, and of each partition the first offset, the end, and how far the lake is.",
+            "curl localhost:8787/streams/prices",
+            fails=(404, 503),
+            parameters=[_parameter("stream", "The stream's name.", "path")],
+        )
+    },
     "/streams/{stream}/events": {
+        "get": _operation(
+            "Look at the newest events",
+            "The newest events of the log, as they were sent, and `next`, the cut behind them. With `after`, those "
+            "behind that cut; if they are more than `limit` the newest, and `skipped` tells how many were left out.",
+            "curl 'localhost:8787/streams/prices/events?limit=10'",
+            fails=(400, 404, 503),
+            parameters=[
+                _parameter("stream", "The stream's name.", "path"),
+                _parameter("after", "A cut such as 0:5,1:7: only events behind it."),
+                _parameter("limit", f"At most so many: {USUAL} unless told, {MOST_EVENTS} at most.", type_="integer"),
+            ],
+        ),
         "post": _operation(
             "Send events",
             f"One JSON object, a list of them, one per line as {NDJSON}, or the rows of an Arrow stream as {ARROW}; at "
@@ -160,6 +184,22 @@ _PATHS: Node = {
             fails=(400, 404, 413, 503),
             parameters=[_parameter("stream", "The stream's name.", "path")],
             requestBody={"required": True, "content": _content(JSON, NDJSON, ARROW)},
+        ),
+    },
+    "/flow": {
+        "get": _operation(
+            "How data flows",
+            "Every part, stream and view: its cut, how many records that is, how far it is behind, its last error.",
+            "curl localhost:8787/flow",
+            fails=(404,),
+        )
+    },
+    "/versions": {
+        "get": _operation(
+            "Versions",
+            "The versions of every view, what differs between them, and when the view was switched.",
+            "curl localhost:8787/versions",
+            fails=(404,),
         )
     },
     "/alerts": {

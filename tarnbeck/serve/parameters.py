@@ -19,7 +19,21 @@ from tarnbeck.serve.trigger import read as trigger
 from tarnbeck.store.protocol import Store
 
 SHAPE = ("by", "every", "fill", "cumulative", "having", "top", "ask", "bounds")
-RESERVED = ("since", "until", "last", "against", "as_of", "known", "at_cut", "per", "limit", "wait", "null", *SHAPE)
+RESERVED = (
+    "since",
+    "until",
+    "last",
+    "against",
+    "as_of",
+    "known",
+    "at_cut",
+    "per",
+    "limit",
+    "wait",
+    "null",
+    "layer",
+    *SHAPE,
+)
 KEY = "key."
 """Before the name of a key that is called like a parameter."""
 LONGEST_WAIT = 60.0
@@ -87,7 +101,8 @@ def read(view: str, given: Sequence[tuple[str, str]], now: int) -> Asked:
         bounds=_flag(place, "bounds", options),
     )
     at = when(options.get("as_of"), options.get("known"), options.get("at_cut"))
-    question = Question(view, keys, options.get("per"), since, until, limit, shape, against, at)
+    batch = _batch(place, options.get("layer"))
+    question = Question(view, keys, options.get("per"), since, until, limit, shape, against, at, batch)
     return Asked(question, wait(place, options.get("wait")))
 
 
@@ -115,6 +130,12 @@ def live(
     if question(now).limit > LIMIT:
         raise UsageError(f"{place}: limit: a live question has at most {LIMIT:,} rows\n  narrow it, or ask for fewer")
     return LiveAsked(key, view, question, trigger(on), _heartbeat(place, beat))
+
+
+def _batch(place: str, layer: str | None) -> bool:
+    if layer not in (None, "batch"):
+        raise UsageError(f"{place}: bad layer {layer!r}\n  expected batch; all layers are merged without it")
+    return layer is not None
 
 
 def _heartbeat(place: str, given: Any) -> float:

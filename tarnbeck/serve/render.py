@@ -1,4 +1,4 @@
-"""Answers as bytes: JSON, CSV or an Arrow stream, as the client accepts."""
+"""Answers as bytes: JSON, CSV, an Arrow stream or Parquet, as the client accepts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from decimal import Decimal as Number
 from typing import Any
 
 import orjson
+import pyarrow as pa
+from pyarrow import parquet
 
 from tarnbeck.algebra.aggregate import UNIX
 from tarnbeck.schema.packs import ARROW
@@ -22,7 +24,8 @@ from tarnbeck.serve.wire import Facts, cut_to_json, facts, to_stream
 
 JSON = "application/json"
 CSV = "text/csv"
-KINDS = (JSON, ARROW, CSV)
+PARQUET = "application/vnd.apache.parquet"
+KINDS = (JSON, ARROW, CSV, PARQUET)
 
 _OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
 
@@ -71,6 +74,8 @@ def answer(given: Answer, kind: str) -> bytes:
         return to_stream(given.arrow(), facts(given))
     if kind == CSV:
         return _csv(given.names, given.rows)
+    if kind == PARQUET:
+        return _parquet(given.arrow())
     known = facts(given)
     known |= {name: _moment(known[name]) for name in ("since", "until", "against", "kept_since")}
     names = given.names
@@ -120,11 +125,19 @@ def sql_answer(given: SqlAnswer, kind: str) -> bytes:
     """The answer to a SQL query as content of this kind."""
     if kind == ARROW:
         return to_stream(given.table, sql_facts(given))
+    if kind == PARQUET:
+        return _parquet(given.table)
     if kind == CSV:
         columns = [column.to_pylist() for column in given.table.columns]
         return _csv([name for name, _ in given.columns], zip(*columns, strict=True))
     kept = {view: _moment(since) for view, since in given.kept_since.items()}
     return to_json(sql_facts(given) | {"kept_since": kept, "rows": given.dicts()})
+
+
+def _parquet(found: pa.Table) -> bytes:
+    made = io.BytesIO()
+    parquet.write_table(found, made, compression="zstd")
+    return made.getvalue()
 
 
 def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

@@ -40,7 +40,7 @@ def test_a_bounded_demo_ends_with_an_equal_audit_and_counts_that_add_up(tmp_path
     assert done.returncode == 0, done.stderr
     assert "nothing lost, nothing twice" in done.stdout
     assert done.stdout.count("\tequal\t") == 3
-    assert " HTTP API at http://" in done.stdout
+    assert " page and HTTP API at http://" in done.stdout
 
     # Nothing runs there any more: what jobs need, they start and stop by themselves.
     shown = tarnbeck(folder, "lake")

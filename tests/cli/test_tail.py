@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from tarnbeck.cli.tail import as_dict, events_of, shown
+from tarnbeck.cli.tail import shown
+from tarnbeck.log.events import as_dict, events_of
 from tarnbeck.log.follow import Record
 from tarnbeck.schema.packs import of_lines, of_table
 

@@ -26,7 +26,7 @@ class Running:
     """A node that tells of one thing of each kind, as a real one does."""
 
     def status(self) -> dict[str, Any]:
-        flow = {"lag_records": 1, "lag_seconds": 0.5, "rate": 1.0, "total_records": 5, "total_bytes": 500}
+        flow = {"lag_records": 1, "lag_seconds": 0.5, "rate": 1.0, "records": 5, "bytes": 500}
         process = {"process": "live", "cpu_seconds": 1.0, "memory_bytes": 10, "uptime_seconds": 5.0}
         return {
             "parts": [{"part": "speed", "state": "running", **flow}],

@@ -31,7 +31,7 @@ def test_every_command_is_in_the_reference() -> None:
 def test_every_route_is_in_the_reference_or_serves_it() -> None:
     described = text("docs/api.md")
     missing = [path for path in ROUTES if f" {path}\n" not in described]
-    assert missing == ["/openapi.json", "/docs"]
+    assert missing == ["/", "/page/{file}", "/openapi.json", "/docs"]
 
 
 def test_every_function_of_expressions_is_explained() -> None:

@@ -1,0 +1,32 @@
+"""`tarnbeck page`: the address of the live page, with the right to change things."""
+
+from __future__ import annotations
+
+import webbrowser
+from typing import Annotated
+
+import typer
+
+from tarnbeck.cli import show
+from tarnbeck.cli.options import FOLDER, Folder, Json
+from tarnbeck.errors import NotReady
+
+
+def page(
+    open_: Annotated[bool, typer.Option("--open", help="Open it in a browser, too.")] = False,
+    json: Json = False,
+    folder: Folder = FOLDER,
+) -> None:
+    """Show the address of the live page.
+
+    Whoever opens this address may switch versions and retry events; without the part behind # the page can only look.
+    """
+    from tarnbeck.node.running import running
+
+    node = running(folder)
+    if node is None:
+        raise NotReady(f"page: nothing runs in '{folder}'\n  start it: tarnbeck up APP.py")
+    address = f"{node['url']}/#token={node['token']}"
+    show.say(show.as_json({"page": address, "url": node["url"]}) if json else address)
+    if open_ and not webbrowser.open(address):
+        raise NotReady("page: no browser could be opened\n  open the address above by hand")
