@@ -102,7 +102,7 @@ def lag(of: View | Stream | None = None, /) -> Lag:
 def parts() -> Parts:
     """What an alert can be about: the parts of the running app.
 
-    Its columns are `part`, `state` ("running", "failed", "stopped"), `records`, `seconds`, `rate` and `error`.
+    Its columns are `part`, `state` ("running", "done", "failed", "stopped"), `records`, `seconds`, `rate`, `error`.
     """
     return Parts()
 

@@ -206,7 +206,7 @@ async def _readyz(service: Service, request: Request) -> Response:
     if service.control is not None:
         status = await in_thread(service.control.status)
         parts = {part["part"]: part["state"] for part in status["parts"]}
-    idle = [part for part, state in parts.items() if state not in ("running", "waiting")]
+    idle = [part for part, state in parts.items() if state not in ("running", "waiting", "done")]
     return reply({"ready": not idle, "parts": parts}, 503 if idle else 200)
 
 
