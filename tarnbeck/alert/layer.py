@@ -14,7 +14,7 @@ from tarnbeck.alert import mail, notice, stream, webhook
 from tarnbeck.alert.courier import Courier, Send, tried
 from tarnbeck.alert.found import Found, Source, Status, source_of
 from tarnbeck.alert.notice import Happened
-from tarnbeck.alert.state import State, Timing, step
+from tarnbeck.alert.state import FIRING, State, Timing, step
 from tarnbeck.app import App
 from tarnbeck.errors import TarnbeckError, UsageError, unknown
 from tarnbeck.plan.alert import Alert
@@ -84,8 +84,9 @@ class Rule:
     def _told(self, due: str, before: AlertState | None, here: Found | None, now: int) -> Told:
         """The notice that is due; of a key that is gone, what was last known of it is told."""
         facts = here.facts() if here is not None else orjson.loads(before.facts) if before is not None else {}
-        since = now if before is None else before.since
-        what, rule, app = Happened(due, facts, since, now, gone=here is None), self.alert, self._app
+        since, times = (now, 0) if before is None else (before.since, before.times)
+        what = Happened(due, facts, since, now, times + (due == FIRING), gone=here is None)
+        rule, app = self.alert, self._app
 
         def body(number: int) -> str:
             return to_json(notice.content(app, rule, what, number)).decode()

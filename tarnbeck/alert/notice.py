@@ -16,12 +16,13 @@ Content = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Happened:
-    """What there is to tell of a key, since when its condition held, and whether the key is `gone`."""
+    """What there is to tell of a key: since when its condition held, how often that was told, if the key is `gone`."""
 
     state: str
     facts: Facts
     since: int
     now: int
+    times: int = 1
     gone: bool = False
 
 
@@ -40,6 +41,7 @@ def content(app: str, rule: Alert, what: Happened, number: int) -> dict[str, Any
         "when": defined["when"],
         "since": moment(what.since),
         "at": moment(what.now),
+        "times": what.times,
         "gone": what.gone,
         **what.facts,
     }

@@ -29,6 +29,7 @@ TOLD: dict[str, Any] = {
     "when": "hottest > 60",
     "since": "2026-03-01T10:00:00Z",
     "at": "2026-03-01T10:02:00Z",
+    "times": 1,
     "gone": False,
     "keys": {"room": "attic\r\nBcc: x@y"},
     "window": {"start": "2026-03-01T10:00:00Z", "end": "2026-03-01T10:01:00Z"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -48,7 +49,12 @@ def told_by_recount(done: list[Step]) -> list[tuple[int, str, str]]:
 @given(steps)
 def test_what_is_told_is_what_a_recount_tells_whenever_the_node_was_started_again(done: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        options = {"when": f"pieces > {MOST}", "lasting": f"{LASTING}s", "every": f"{EVERY}s", "last": f"{LAST}s"}
+        options: dict[str, Any] = {
+            "when": f"pieces > {MOST}",
+            "lasting": f"{LASTING}s",
+            "every": f"{EVERY}s",
+            "last": f"{LAST}s",
+        }
         shop = Watched(Path(folder), lambda app: busy(app, **options))
         for what, number in done:
             if what == "pause":

@@ -54,6 +54,7 @@ def test_a_notice_says_what_was_found_where_and_at_which_cut(tmp_path: Path) -> 
         "when": "pieces > 10",
         "since": "2026-03-01T10:00:01Z",
         "at": "2026-03-01T10:00:01Z",
+        "times": 1,
         "gone": False,
         "keys": {"item": "pear"},
         "window": {"start": "2026-03-01T10:00:00Z", "end": "2026-03-01T10:01:00Z"},
@@ -102,6 +103,7 @@ def test_repeats_are_told_only_if_they_are_asked_for(tmp_path: Path) -> None:
     shop.order("pear", 20)
     shop.tick(25)
     assert [told["at"][-3:-1] for told in shop.told()] == ["01", "11", "21"]
+    assert [told["times"] for told in shop.told()] == [1, 2, 3]
     assert len({told["id"] for told in shop.told()}) == 3
 
 
