@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -59,29 +60,36 @@ def _rules(rules: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
 def _holding(rules: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
     for rule in rules:
         for key in rule["keys"]:
-            yield rule["rule"], key["state"], _pairs(key["keys"]), key["since"], _pairs(key["values"])
+            yield rule["rule"], key["state"], _pairs(key["keys"]), _moment(key["since"]), _pairs(key["values"])
 
 
 def _history(notices: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
     for notice in notices:
-        told = "; ".join(_delivered(each) for each in notice["deliveries"])
-        yield notice["at"], notice["rule"], notice["state"], _pairs(notice["keys"]), _pairs(notice["values"]), told
+        what = _pairs(notice["keys"]), _pairs(notice["values"]), _told(notice["deliveries"])
+        yield _moment(notice["at"]), notice["rule"], notice["state"], *what
 
 
-def _delivered(delivery: dict[str, Any]) -> str:
-    """What became of a notice at one destination.
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(microsecond=0)
 
-    >>> _delivered({"destination": "stream alerts", "state": "sent", "tries": 1, "error": None})
-    'stream alerts: sent'
-    >>> _delivered({"destination": "webhook a.b", "state": "waiting", "tries": 3, "error": "it answered 503"})
+
+def _told(deliveries: list[dict[str, Any]]) -> str:
+    """What became of a notice; of what did not arrive, where and why.
+
+    >>> _told([{"destination": "stream alerts", "state": "sent", "tries": 1, "error": None}])
+    '1 sent'
+    >>> _told([{"destination": "webhook a.b", "state": "waiting", "tries": 3, "error": "it answered 503"}])
     'webhook a.b: waiting, 3 tries, it answered 503'
     """
-    parts = [delivery["state"]]
-    if delivery["tries"] > 1:
-        parts.append(f"{delivery['tries']} tries")
-    if delivery["error"]:
-        parts.append(delivery["error"].splitlines()[0])
-    return f"{delivery['destination']}: {', '.join(parts)}"
+    sent = sum(each["state"] == "sent" for each in deliveries)
+    others = [_missed(each) for each in deliveries if each["state"] != "sent"]
+    return "; ".join([*([f"{sent} sent"] if sent else []), *others])
+
+
+def _missed(delivery: dict[str, Any]) -> str:
+    tries = [f"{delivery['tries']} tries"] if delivery["tries"] > 1 else []
+    error = [delivery["error"].splitlines()[0]] if delivery["error"] else []
+    return f"{delivery['destination']}: {', '.join([delivery['state'], *tries, *error])}"
 
 
 def _pairs(found: dict[str, Any]) -> str:

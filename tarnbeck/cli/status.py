@@ -47,7 +47,7 @@ def status(json: Json = False, folder: Folder = FOLDER) -> None:
 
 def _process(found: dict[str, Any]) -> tuple[Any, ...]:
     up = timedelta(seconds=round(found["uptime_seconds"]))
-    return found["process"], found["pid"], f"{found['cpu']:.0%}", show.size(found["memory_bytes"]), str(up)
+    return found["process"], str(found["pid"]), f"{found['cpu']:.0%}", show.size(found["memory_bytes"]), str(up)
 
 
 def _rows(found: Sequence[dict[str, Any]], columns: Sequence[str]) -> Iterator[list[Any]]:
