@@ -390,6 +390,7 @@ class App:
 
 
 def named(what: str, name: str) -> str:
+    """The name, if it can be one."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise DeclarationError(
             f"{what} {name!r}: bad name\n  expected a lower-case letter, then letters, digits or '_' (at most 63)"
