@@ -1,4 +1,4 @@
-"""Makes docs/cli.md and docs/api.md from the code: run `python -m docs.generate` after a change of what users call."""
+"""Makes the reference pages and the dashboard for Grafana: run `python -m docs.generate` after a change of the code."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 import tarnbeck
+from docs import dashboard
 from tarnbeck import errors, testing
 from tarnbeck.algebra.aggregate import Aggregate
 from tarnbeck.cli.main import application
@@ -207,7 +208,7 @@ PAGES = {"cli.md": cli, "api.md": api}
 
 
 def main() -> None:
-    for name, make in PAGES.items():
+    for name, make in {**PAGES, dashboard.FILE: dashboard.dashboard}.items():
         (HERE / name).write_text(make(), encoding="utf-8")
         sys.stdout.write(f"docs/{name}\n")
 

@@ -21,6 +21,7 @@ ORDER = [
     {"memory", "arrow", "spark", "store", "log", "lake"},
     {"batch", "speed", "replay", "derive"},
     {"serve"},
+    {"alert"},
     {"node"},
     {"cli", "testing", "__init__"},
 ]

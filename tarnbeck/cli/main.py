@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tarnbeck.cli import (
+    alerts,
     audit,
     batch,
     correct,
@@ -51,6 +52,7 @@ COMMANDS = (
     Command("up", up.up, RUNNING, "tarnbeck up app.py --batch-every 10m"),
     Command("down", down.down, RUNNING, "tarnbeck down"),
     Command("status", status.status, RUNNING, "tarnbeck status"),
+    Command("alerts", alerts.alerts, RUNNING, "tarnbeck alerts --test hot_attic"),
     Command("page", page.page, RUNNING, "tarnbeck page --open"),
     Command("version", version.version, RUNNING, "tarnbeck version"),
     Command("send", send.send, EVENTS, "tarnbeck send prices file.ndjson"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tarnbeck.app import App
@@ -96,6 +96,19 @@ def outlook(app: App, store: Store) -> Registered:
             waiting[view.name] = found.id
     building = tuple(version.id for version in versions.values() if not rules.answerable(version))
     return Registered(building, changed, waiting, tuple(name for name in aliases if name not in app.views))
+
+
+def told(registered: Registered) -> Iterator[str]:
+    """What the declaration asks for that a start alone does not do."""
+    for view, lines in registered.changed.items():
+        yield f"view '{view}' is declared otherwise now; what was declared before goes on answering"
+        yield from (f"  {line}" for line in lines)
+    if registered.changed:
+        yield "  build the new versions beside the old ones: tarnbeck deploy APP.py"
+    for view, version in registered.waiting.items():
+        yield f"view '{view}': version {version} is as declared, another one answers; see: tarnbeck versions {view}"
+    if registered.removed:
+        yield f"no longer declared, kept until dropped: {', '.join(registered.removed)}"
 
 
 def _used(app: App, stream: Stream, store: Store, log: LogSettings) -> None:

@@ -15,8 +15,7 @@ from tarnbeck.errors import DeclarationError, NotReady
 from tarnbeck.log.broker import Broker
 from tarnbeck.node import jobs, versions
 from tarnbeck.node.desk import Desk
-from tarnbeck.node.node import told
-from tarnbeck.node.register import register
+from tarnbeck.node.register import register, told
 from tarnbeck.node.versions import Office
 from tests.e2e.rig import Rig
 
