@@ -23,6 +23,7 @@ ORDER = [
     {"serve"},
     {"alert"},
     {"node"},
+    {"examples"},
     {"cli", "testing", "__init__"},
 ]
 HEIGHT = {room: height for height, rooms in enumerate(ORDER) for room in rooms}

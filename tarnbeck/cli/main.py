@@ -17,6 +17,7 @@ from tarnbeck.cli import (
     demo,
     deploy,
     down,
+    example,
     failure,
     lake,
     page,
@@ -49,6 +50,7 @@ class Command:
 
 COMMANDS = (
     Command("demo", demo.demo, RUNNING, "tarnbeck demo --seconds 90"),
+    Command("example", example.example, RUNNING, "tarnbeck example house"),
     Command("up", up.up, RUNNING, "tarnbeck up app.py --batch-every 10m"),
     Command("down", down.down, RUNNING, "tarnbeck down"),
     Command("status", status.status, RUNNING, "tarnbeck status"),

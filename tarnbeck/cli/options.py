@@ -22,7 +22,8 @@ class Session:
     debug: bool = False
 
 
-def _remember(context: typer.Context, folder: Path) -> Path:
+def remember(context: typer.Context, folder: Path) -> Path:
+    """Notes where the command works, so that the traceback of an error is kept there."""
     if isinstance(context.obj, Session):
         context.obj.folder = folder
     return folder
@@ -30,7 +31,7 @@ def _remember(context: typer.Context, folder: Path) -> Path:
 
 Folder = Annotated[
     Path,
-    typer.Option("--folder", envvar="TARNBECK_FOLDER", help="Where the app keeps its data.", callback=_remember),
+    typer.Option("--folder", envvar="TARNBECK_FOLDER", help="Where the app keeps its data.", callback=remember),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
@@ -41,6 +42,11 @@ Views = Annotated[list[str] | None, typer.Argument(metavar="VIEW", help="Views; 
 Last = Annotated[str | None, typer.Option("--last", metavar="LENGTH", help="Only windows this recent, such as 1h.")]
 Per = Annotated[str | None, typer.Option("--per", metavar="UNIT", help="The level of a rollup, such as minute.")]
 Seconds = Annotated[float | None, typer.Option("--seconds", min=0, help="End by itself after so many seconds.")]
+Rate = Annotated[
+    float | None,
+    typer.Option("--rate", min=0.1, max=100_000, help="Events per second; each example has a rate of its own."),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Another seed gives another feed.")]
 Batches = Annotated[
     str, typer.Option("--batch-every", metavar="LENGTH", help="How often the batch layer runs, such as 10m; or never.")
 ]

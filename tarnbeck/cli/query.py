@@ -101,4 +101,5 @@ def query(
     if answer.kept_since is not None and answer.reaches_past:
         show.remark(show.kept(view, answer.kept_since))
     if answer.truncated:
-        show.remark(f"only the newest {len(answer.rows):,} rows are shown; for more: --limit")
+        which = "newest" if top is None else "first"
+        show.remark(f"only the {which} {len(answer.rows):,} rows are shown; for more: --limit")

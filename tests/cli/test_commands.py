@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 
-from tarnbeck.cli.demo import EXAMPLE
 from tarnbeck.cli.place import store_of
+from tarnbeck.examples.registry import EXAMPLES
 from tests.alert.receivers import Hook, hook
 from tests.waiting import awaited
 
 pytestmark = pytest.mark.demo
 
+EXAMPLE = EXAMPLES["bitcoin"].app
 TARNBECK = [sys.executable, "-m", "tarnbeck.cli.main"]
 GOOD = '{"time":"2026-01-31T12:00:%02dZ","exchange":"kraken","currency":"EUR","price":%d.50,"volume":0.5}'
 EVENTS = [*(GOOD % (second, 100 + second) for second in range(10)), "broken"]

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tarnbeck.cli.demo import EXAMPLE, Fed, summary
+from tarnbeck.cli.play import Fed, summary
+from tarnbeck.examples.registry import EXAMPLES
 from tarnbeck.node.loading import load
+
+EXAMPLE = EXAMPLES["bitcoin"].app
 
 
 def test_the_example_is_the_file_that_users_open() -> None:

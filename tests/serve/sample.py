@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 import tarnbeck as tb
+from tarnbeck.app import App
 from tarnbeck.cut import Cut
 from tarnbeck.memory.partials import partials
 from tarnbeck.plan.definition import identity, of_stream, of_view
@@ -93,7 +94,7 @@ def to_arrow(view: View, events: Iterable[Event]) -> pa.Table:
     )
 
 
-def register(store: SQLiteStore, app: tb.App) -> None:
+def register(store: SQLiteStore, app: App) -> None:
     origin = Cut.of(TOPIC, {})
     for stream in app.streams.values():
         store.register_stream(stream.name, json.dumps(of_stream(stream)), TOPIC, origin, origin)

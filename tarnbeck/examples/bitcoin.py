@@ -1,9 +1,6 @@
 """Bitcoin prices in several currencies, from several exchanges.
 
-    tarnbeck up examples/bitcoin.py
-    tarnbeck query ohlc currency=EUR --last 1h --per minute
-
-`tarnbeck demo` (or `make demo`) runs this file with a generated feed.
+`tarnbeck example bitcoin`, like `tarnbeck demo` and `make demo`, runs this file with a generated feed.
 """
 
 import tarnbeck as tb

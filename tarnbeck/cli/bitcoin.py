@@ -1,1 +1,0 @@
-../../examples/bitcoin.py

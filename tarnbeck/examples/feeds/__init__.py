@@ -1,0 +1,1 @@
+"""The generated feeds of the examples, one file each."""
