@@ -17,6 +17,7 @@ from tarnbeck.cli import (
     deploy,
     down,
     failure,
+    init,
     lake,
     quarantine,
     query,
@@ -47,6 +48,7 @@ class Command:
 
 COMMANDS = (
     Command("demo", demo.demo, RUNNING, "tarnbeck demo --seconds 90"),
+    Command("init", init.init, RUNNING, "tarnbeck init shop"),
     Command("up", up.up, RUNNING, "tarnbeck up app.py --batch-every 10m"),
     Command("down", down.down, RUNNING, "tarnbeck down"),
     Command("status", status.status, RUNNING, "tarnbeck status"),

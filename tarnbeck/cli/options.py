@@ -32,6 +32,10 @@ Folder = Annotated[
     Path,
     typer.Option("--folder", envvar="TARNBECK_FOLDER", help="Where the app keeps its data.", callback=_remember),
 ]
+APP = Path("app.py")
+AppFile = Annotated[
+    Path, typer.Argument(metavar="[APP.py]", help="The file that declares the app; app.py here if none.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Keys = Annotated[

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tarnbeck.cli import show
-from tarnbeck.cli.options import FOLDER, Batches, Folder, Seconds
+from tarnbeck.cli.options import APP, FOLDER, AppFile, Batches, Folder, Seconds
 from tarnbeck.cli.place import Broker, Properties, properties_of
 from tarnbeck.cli.signals import asked_to_stop, stopped_by_signals
 
 
 def up(
-    app: Annotated[Path, typer.Argument(metavar="APP.py", help="The file that declares the app.")],
+    app: AppFile = APP,
     broker: Broker = None,
     properties: Properties = None,
     host: Annotated[str, typer.Option("--host", help="The address that the HTTP API listens on.")] = "127.0.0.1",

@@ -19,7 +19,9 @@ MARK = '"_code"'
 def load(path: Path) -> App:
     """Runs the file and gives back the one App that it declares."""
     if not path.is_file():
-        raise UsageError(f"no file '{path}'\n  expected a Python file that declares a tb.App")
+        raise UsageError(
+            f"no file '{path}'\n  expected a Python file that declares a tb.App; make one: tarnbeck init FOLDER"
+        )
     try:
         names = runpy.run_path(str(path), run_name="__tarnbeck__")
     except DeclarationError as wrong:
