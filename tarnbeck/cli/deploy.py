@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tarnbeck.cli import jobs, show
+from tarnbeck.cli import complete, jobs, show
 from tarnbeck.cli.options import APP, FOLDER, AppFile, Folder, Json
 
 Rate = Annotated[
@@ -37,7 +37,7 @@ def deploy(
 
 
 def replay(
-    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view.")],
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view.", autocompletion=complete.views)],
     max_rate: Rate = None,
     json: Json = False,
     folder: Folder = FOLDER,

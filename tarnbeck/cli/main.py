@@ -80,7 +80,7 @@ QUARANTINE = (
 
 
 def _group(commands: tuple[Command, ...], **options: Any) -> typer.Typer:
-    group = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, **options)
+    group = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, **options)
     for command in commands:
         added = group.command(command.name, rich_help_panel=command.panel, epilog=f"Example: {command.example}")
         added(command.run)
