@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from typing import Annotated
 
@@ -24,6 +26,9 @@ def up(
     batch_every: Batches = "10m",
     master: Annotated[str, typer.Option("--master", help="Where Spark runs.")] = "local[2]",
     lake: Annotated[str | None, typer.Option("--lake", help="Where the lake is; in the folder if not named.")] = None,
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Take changes of the file over as it is saved; views are switched at once.")
+    ] = False,
     folder: Folder = FOLDER,
     seconds: Seconds = None,
 ) -> None:
@@ -33,6 +38,7 @@ def up(
     """
     from tarnbeck.node.loading import load
     from tarnbeck.node.node import Node
+    from tarnbeck.node.reload import Reload
     from tarnbeck.node.settings import PORT, Settings
 
     settings = Settings(
@@ -46,15 +52,25 @@ def up(
         lake=lake,
         app=app.absolute(),
     )
+    changes = Reload(app.absolute()) if reload else None
+    again = False
     with stopped_by_signals(), Node(settings, load(app)) as node:
         node.start(log)
         log(f"ready: {node.url}")
-        with asked_to_stop() as stop:
-            if seconds is not None:
-                stop.wait(seconds)
-                stop.set()
-            node.wait(stop)
+        with asked_to_stop(after=seconds) as stop:
+            if changes is None:
+                node.wait(stop)
+            else:
+                log(f"watching {app}: what it declares is built and answers when you save it")
+                again = changes.follow(node, stop, log)
             log("stopping")
+            if again:
+                # Still in here: who presses Ctrl-C now wants no new start.
+                node.stop()
+                again = not stop.is_set()
+    if again:
+        # A new Python: of the modules that the file imports, this one has the old ones.
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 (the command that runs already)
     log("stopped")
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import runpy
+import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tarnbeck.app import App
@@ -23,7 +26,8 @@ def load(path: Path) -> App:
             f"no file '{path}'\n  expected a Python file that declares a tb.App; make one: tarnbeck init FOLDER"
         )
     try:
-        names = runpy.run_path(str(path), run_name="__tarnbeck__")
+        with _importing(path.absolute().parent):
+            names = runpy.run_path(str(path), run_name="__tarnbeck__")
     except DeclarationError as wrong:
         raise DeclarationError(f"{path}:{_line(wrong, path)}: {wrong}") from None
     except SyntaxError as wrong:
@@ -39,6 +43,29 @@ def load(path: Path) -> App:
     if not app.streams:
         raise DeclarationError(f"{path}: app '{app.name}' has no stream\n  declare one with app.stream(…)")
     return app
+
+
+@contextmanager
+def _importing(folder: Path) -> Iterator[None]:
+    """Modules that stand beside a file can be imported by it, as when Python runs it."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def beside(path: Path) -> list[Path]:
+    """The files of all modules that this process has loaded from the folder of a file, which may hold packages, too."""
+    folder = path.absolute().parent
+    found = []
+    for name, module in list(sys.modules.items()):
+        file = Path(getattr(module, "__file__", None) or "/")
+        if file.is_relative_to(folder) and name.partition(".")[0] not in ("__main__", "tarnbeck"):
+            inner = file.relative_to(folder).parts
+            if "site-packages" not in inner and not inner[0].startswith("."):
+                found.append(file)
+    return found
 
 
 def load_custom(store: Store) -> None:
