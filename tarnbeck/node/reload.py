@@ -39,7 +39,7 @@ def stamps(files: Iterable[Path]) -> Stamps:
 
 
 def needs_start(before: Definition, after: Definition) -> bool:
-    """Whether a running node can't take a declaration over: it can when only views changed that need no code of users."""
+    """Whether a running node can't take a declaration over: it can if only views changed that need no code of users."""
     known = [json.dumps(view) for view in before["views"]]
     fresh = [text for text in map(json.dumps, after["views"]) if text not in known]
     return any(before[part] != after[part] for part in ("mode", "streams")) or any(MARK in text for text in fresh)
