@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tarnbeck.errors import DeclarationError, TarnbeckError
-from tarnbeck.node.loading import beside, load
+from tarnbeck.node.loading import load, modules_in
 from tarnbeck.node.register import startable
 from tarnbeck.plan.definition import Definition
 from tarnbeck.serve.clock import now
@@ -55,7 +55,7 @@ def main(path: Path, folder: Path) -> None:
         app = load(path)
         store = SQLiteStore(folder / "store", now)
         startable(app, store)
-        told = {"definition": app.definition(), "files": [str(path), *map(str, beside(path))]}
+        told = {"definition": app.definition(), "files": [str(path), *map(str, modules_in(path.parent).values())]}
     except TarnbeckError as error:
         told = {"error": str(error)}
     answer.write(json.dumps(told))

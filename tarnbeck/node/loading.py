@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tarnbeck.app import App
 from tarnbeck.errors import DeclarationError, UsageError
+from tarnbeck.spark.session import by_value
 from tarnbeck.store.protocol import Store
 
 FILE = "file"
@@ -55,17 +56,23 @@ def _importing(folder: Path) -> Iterator[None]:
         sys.path.remove(str(folder))
 
 
-def beside(path: Path) -> list[Path]:
-    """The files of all modules that this process has loaded from the folder of a file, which may hold packages, too."""
-    folder = path.absolute().parent
-    found = []
+def modules_in(folder: Path) -> dict[str, Path]:
+    """The modules that this process has loaded from an app's folder, or from packages in it, and their files."""
+    found = {}
     for name, module in list(sys.modules.items()):
         file = Path(getattr(module, "__file__", None) or "/")
         if file.is_relative_to(folder) and name.partition(".")[0] not in ("__main__", "tarnbeck"):
             inner = file.relative_to(folder).parts
             if "site-packages" not in inner and not inner[0].startswith("."):
-                found.append(file)
+                found[name] = file
     return found
+
+
+def load_shipped(path: Path) -> App:
+    """As `load`, for a process with a Spark session: workers get what stands beside the file by value, too."""
+    app = load(path)
+    by_value(modules_in(path.absolute().parent))
+    return app
 
 
 def load_custom(store: Store) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tarnbeck.errors import TarnbeckError
 from tarnbeck.node.check import check
-from tarnbeck.node.loading import MARK, beside
+from tarnbeck.node.loading import MARK, modules_in
 from tarnbeck.node.node import Node
 from tarnbeck.node.register import outlook
 from tarnbeck.plan.definition import Definition
@@ -57,7 +57,7 @@ class Reload:
         """Takes changes over until told to stop, or, which gives True, until one asks for a new start."""
         self._declared = json.loads(json.dumps(node.app.definition()))
         # The file's own stamp is older: what changed while the node started is taken over, too.
-        latest = self._seen = stamps(beside(self.path)) | self._seen
+        latest = self._seen = stamps(modules_in(self.path.parent).values()) | self._seen
         ahead = outlook(node.app, node.store)
         self._answers = not (ahead.changed or ahead.waiting)
         first = not self._answers
@@ -79,7 +79,7 @@ class Reload:
         """Whether what the file declares answers now; None if that asks for a new start."""
         try:
             found = check(self.path, node.settings.folder)
-            self._seen = stamps(found.files) | self._seen
+            self._seen = {path: self._seen.get(path, stamp) for path, stamp in stamps(found.files).items()}
             if self._answers and found.definition == self._declared:
                 tell(f"{self.path.name} changed, its declarations did not")
             elif needs_start(self._declared, found.definition):
@@ -90,6 +90,10 @@ class Reload:
                 self._deploy(node, found.definition, tell)
                 self._declared, self._answers = found.definition, True
         except TarnbeckError as error:
+            # What is wrong may be in a module that could not even be imported, so nobody knows its name.
+            self._seen = (
+                stamps(each for depth in ("*.py", "*/*.py") for each in self.path.parent.glob(depth)) | self._seen
+            )
             tell(f"{error}\n  the app goes on as it was; {self.path.name} is tried again when it changes")
         return self._answers
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,14 @@ import tarnbeck as tb
 from tarnbeck.errors import DeclarationError
 from tarnbeck.node.check import check
 from tarnbeck.node.loading import load
-from tarnbeck.node.reload import needs_start, stamps
+from tarnbeck.node.node import Node
+from tarnbeck.node.reload import Reload, needs_start, stamps
+from tarnbeck.node.settings import Settings
 from tarnbeck.serve.clock import now
 from tarnbeck.store.foreign import APP
 from tarnbeck.store.sqlite import SQLiteStore
 from tests.serve.sample import register
+from tests.waiting import PATIENCE, awaited
 
 FILE = """
 import tarnbeck as tb
@@ -54,7 +59,7 @@ def file(tmp_path: Path) -> Path:
 def remember(path: Path) -> None:
     store = SQLiteStore(path.parent / "store", now)
     store.set_meta(APP, "shop")
-    register(store, load(path))
+    register(store, tb.App.of(load(path).definition()))
     store.close()
 
 
@@ -111,6 +116,27 @@ def test_views_are_taken_by_a_running_node_all_else_needs_a_start(file: Path) ->
     assert needs_start(before, checked(file, FILE + SPAN))
     with_class = checked(file, FILE + SPAN)
     assert not needs_start(with_class, checked(file, more + SPAN))
+
+
+def test_errors_are_told_until_the_file_that_has_them_is_right_and_a_grown_stream_asks_for_a_start(file: Path) -> None:
+    node = Node(Settings(file.parent), load(file))
+    node.store = SQLiteStore(file.parent / "store", now)
+    told: list[str] = []
+    reload, stop = Reload(file), threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        again = pool.submit(reload.follow, node, stop, told.append)
+        try:
+            (file.parent / "words_of_mine.py").write_text("1 / 0\n")
+            file.write_text(FILE + "import words_of_mine\n")
+            awaited(lambda: any("ZeroDivisionError" in line for line in told), "the error")
+            (file.parent / "words_of_mine.py").write_text("\n")
+            awaited(lambda: "app.py changed, its declarations did not" in told, "the module to be looked at")
+            file.write_text(FILE.replace("pieces int", "pieces int, item string"))
+            assert again.result(PATIENCE)
+        finally:
+            stop.set()
+    assert told[-1] == "app.py changed more than views: starting again"
+    node.store.close()
 
 
 def test_a_file_that_is_written_replaced_or_gone_is_seen(tmp_path: Path) -> None:
