@@ -30,7 +30,7 @@ PROBLEM: State = "problem"
 DISK = 2 << 30
 """Bytes that an app should find free: Kafka and the lake keep every event."""
 MEMORY = 3 << 30
-"""Bytes that an app with little data takes, by measure: two Spark processes, the broker, the node."""
+"""Bytes that an app should find available: with little data, two Spark processes, broker and node took 2.2 GiB."""
 REINSTALL = "install it anew: python -m pip install --force-reinstall tarnbeck"
 
 

@@ -71,12 +71,12 @@ class Reload:
             while not taken.done():
                 if stop.wait(0.1):
                     return False
-            if taken.result() is None:
+            if taken.result():
                 return True
         return False
 
-    def _take(self, node: Node, tell: Tell) -> bool | None:
-        """Whether what the file declares answers now; None if that asks for a new start."""
+    def _take(self, node: Node, tell: Tell) -> bool:
+        """Lets what the file declares answer, or tells why that can't be; whether it asks for a new start."""
         try:
             found = check(self.path, node.settings.folder)
             self._seen = {path: self._seen.get(path, stamp) for path, stamp in stamps(found.files).items()}
@@ -84,22 +84,21 @@ class Reload:
                 tell(f"{self.path.name} changed, its declarations did not")
             elif needs_start(self._declared, found.definition):
                 tell(f"{self.path.name} changed more than views: starting again")
-                return None
+                return True
             else:
                 self._answers = False
                 self._deploy(node, found.definition, tell)
                 self._declared, self._answers = found.definition, True
         except TarnbeckError as error:
             # What is wrong may be in a module that could not even be imported, so nobody knows its name.
-            self._seen = (
-                stamps(each for depth in ("*.py", "*/*.py") for each in self.path.parent.glob(depth)) | self._seen
-            )
+            near = [each for depth in ("*.py", "*/*.py") for each in self.path.parent.glob(depth)]
+            self._seen = stamps(near) | self._seen
             tell(f"{error}\n  the app goes on as it was; {self.path.name} is tried again when it changes")
-        return self._answers
+        return False
 
     def _deploy(self, node: Node, definition: Definition, tell: Tell) -> None:
         """Builds what changed beside what answers, as `deploy` does; then, as nobody else is asking, switches to it."""
-        tell(f"{self.path.name} changed")
+        tell(f"building what {self.path.name} declares now")
         made = asked(node, {"do": "deploy", "app": definition})
         for view, lines in made["changed"].items():
             tell("\n".join([f"view '{view}' is declared otherwise now", *(f"  {line}" for line in lines)]))
@@ -131,9 +130,9 @@ def asked(node: Node, job: dict[str, Any]) -> Any:
     return last["result"]
 
 
-def aside(work: Callable[[], bool | None]) -> Future[bool | None]:
+def aside(work: Callable[[], bool]) -> Future[bool]:
     """Work in a thread that nobody waits for at the end: stopping must not take as long as a replay."""
-    done: Future[bool | None] = Future()
+    done: Future[bool] = Future()
 
     def run() -> None:
         try:
