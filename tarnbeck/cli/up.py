@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -69,9 +69,17 @@ def up(
                 node.stop()
                 again = not stop.is_set()
     if again:
-        # A new Python: of the modules that the file imports, this one has the old ones.
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 (the command that runs already)
+        start_again(node.url.rpartition(":")[2])
     log("stopped")
+
+
+def start_again(port: str) -> NoReturn:
+    """Runs the same command in this process's place: a new Python, as this one keeps the modules that it has loaded.
+
+    The port stays the one that browsers and programs know by now.
+    """
+    same, named = sys.orig_argv[1:], ["--port", port]
+    os.execv(sys.executable, [sys.executable, *same, *([] if same[-2:] == named else named)])  # noqa: S606
 
 
 def every(text: str) -> int | None:
