@@ -31,7 +31,8 @@ MADE = "<!-- Made from the code by `python -m docs.generate`: change the code, n
 def cli() -> str:
     """Every command with its arguments, options and example."""
     root = typer.main.get_command(application())
-    lines = ["# Command reference", "", MADE, "", "`tarnbeck COMMAND --help` shows the same.", ""]
+    same = "`tarnbeck COMMAND --help` shows the same. What exit codes mean: [trust.md](trust.md#logs-and-exit-codes)."
+    lines = ["# Command reference", "", MADE, "", same, ""]
     for name, command in _commands(root, "tarnbeck"):
         lines += [f"## {name}", "", *_described(command.help), *_usage(name, command), *_parameters(command)]
     return "\n".join(lines).rstrip() + "\n"

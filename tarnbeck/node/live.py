@@ -13,7 +13,7 @@ from tarnbeck.derive import layer as derive
 from tarnbeck.lake import layer as lake
 from tarnbeck.node import use
 from tarnbeck.node.channel import READY, Parent
-from tarnbeck.node.loading import load
+from tarnbeck.node.loading import load_shipped
 from tarnbeck.node.settings import Settings
 from tarnbeck.serve.clock import now
 from tarnbeck.spark.session import session
@@ -57,7 +57,7 @@ def main() -> None:
     parent = Parent()
     settings = parent.settings
     if settings.app is not None:
-        load(settings.app)
+        load_shipped(settings.app)
     spark = session("live", folder=settings.folder, master=settings.master)
     stop, report = threading.Event(), Report(parent)
     threads = [threading.Thread(target=part, name=name) for name, part in _parts(spark, settings, stop, report).items()]

@@ -264,13 +264,8 @@ class Node:
             self._tell(f"{job['do']}: {last['error']['message'].splitlines()[0]}")
         else:
             self._errors.pop("batch", None)
-            for made in last["result"].get("views", []):
-                how = "in full" if made["full"] else "incrementally"
-                self._tell(f"batch: {made['view']} {how} up to {made['cut']} in {made['seconds']} s")
-            for made in last["result"].get("versions", []):
-                self._tell(
-                    f"replay: {made['view']} {made['events']:,} events up to {made['cut']} in {made['seconds']} s"
-                )
+            for line in reported(last["result"]):
+                self._tell(line)
 
     def status(self) -> dict[str, Any]:
         """Every part, its cut, its lag, its rate and its last error."""
@@ -346,6 +341,15 @@ class Node:
             (self.settings.folder / "node.json").unlink(missing_ok=True)
             self._folder_lock.close()
             self._folder_lock = None
+
+
+def reported(result: dict[str, Any]) -> Iterator[str]:
+    """What a batch or a replay has done."""
+    for made in result.get("views", []):
+        how = "in full" if made["full"] else "incrementally"
+        yield f"batch: {made['view']} {how} up to {made['cut']} in {made['seconds']} s"
+    for made in result.get("versions", []):
+        yield f"replay: {made['view']} {made['records']:,} records up to {made['cut']} in {made['seconds']} s"
 
 
 def _listening(api: Any, settings: Settings) -> Server:
