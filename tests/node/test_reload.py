@@ -25,6 +25,8 @@ from tests.waiting import PATIENCE, awaited
 FILE = """
 import tarnbeck as tb
 
+pytestmark = pytest.mark.long
+
 app = tb.App("shop")
 orders = app.stream("orders", "time timestamp, pieces int", time="time")
 app.view("total", orders, select={"orders": tb.count()})
