@@ -22,10 +22,10 @@ from tarnbeck.store.sqlite import SQLiteStore
 from tests.serve.sample import register
 from tests.waiting import PATIENCE, awaited
 
+pytestmark = pytest.mark.long
+
 FILE = """
 import tarnbeck as tb
-
-pytestmark = pytest.mark.long
 
 app = tb.App("shop")
 orders = app.stream("orders", "time timestamp, pieces int", time="time")
