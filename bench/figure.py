@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import mean, stdev
 
 import numpy as np
 
@@ -61,7 +62,19 @@ def race(repeats: int, sides: Mapping[str, Timed], told: Tell, rounds: Mapping[s
                 taken[name].append(sides[name]())
         found = [f"{name} {taken[name][number]:.2f} s" for name in names if number < len(taken[name])]
         told(f"{f'round {number}' if number else 'warm-up'}: {', '.join(found)}")
+    for name, seconds in taken.items():
+        told(f"{name}: {spread(seconds[1:])}")
     return {name: min(seconds[1:]) for name, seconds in taken.items()}
+
+
+def spread(seconds: Sequence[float]) -> str:
+    """How far rounds are apart.
+
+    >>> spread([1.0, 2.0, 3.0])
+    'minimum 1.00 s, mean 2.00, maximum 3.00, deviation 1.00'
+    """
+    apart = stdev(seconds) if len(seconds) > 1 else 0.0
+    return f"minimum {min(seconds):.2f} s, mean {mean(seconds):.2f}, maximum {max(seconds):.2f}, deviation {apart:.2f}"
 
 
 def rate(events: int, seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Makes docs/cli.md and docs/api.md from the code: run `python -m docs.generate` after a change of what users call."""
+"""Makes the reference pages and the dashboard for Grafana: run `python -m docs.generate` after a change of the code."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 import tarnbeck
+from docs import dashboard
 from tarnbeck import errors, testing
 from tarnbeck.algebra.aggregate import Aggregate
 from tarnbeck.cli.main import application
@@ -30,7 +31,8 @@ MADE = "<!-- Made from the code by `python -m docs.generate`: change the code, n
 def cli() -> str:
     """Every command with its arguments, options and example."""
     root = typer.main.get_command(application())
-    lines = ["# Command reference", "", MADE, "", "`tarnbeck COMMAND --help` shows the same.", ""]
+    same = "`tarnbeck COMMAND --help` shows the same. What exit codes mean: [trust.md](trust.md#logs-and-exit-codes)."
+    lines = ["# Command reference", "", MADE, "", same, ""]
     for name, command in _commands(root, "tarnbeck"):
         lines += [f"## {name}", "", *_described(command.help), *_usage(name, command), *_parameters(command)]
     return "\n".join(lines).rstrip() + "\n"
@@ -207,7 +209,7 @@ PAGES = {"cli.md": cli, "api.md": api}
 
 
 def main() -> None:
-    for name, make in PAGES.items():
+    for name, make in {**PAGES, dashboard.FILE: dashboard.dashboard}.items():
         (HERE / name).write_text(make(), encoding="utf-8")
         sys.stdout.write(f"docs/{name}\n")
 

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from tarnbeck.app import arrival, epoch, json
     from tarnbeck.cut import Cut, Span
     from tarnbeck.errors import TarnbeckError
+    from tarnbeck.plan.alert import lag, parts
+    from tarnbeck.plan.destination import email, to_stream, webhook
     from tarnbeck.serve.client import connect
     from tarnbeck.serve.sending import App
     from tarnbeck.window.window import all_time, rollup, session, sliding, tumbling
@@ -82,6 +84,7 @@ __all__ = [
     "covariance",
     "difference",
     "distinct",
+    "email",
     "epoch",
     "first",
     "frequency",
@@ -92,6 +95,7 @@ __all__ = [
     "intersection",
     "json",
     "kurtosis",
+    "lag",
     "last",
     "max",
     "max_by",
@@ -100,6 +104,7 @@ __all__ = [
     "min",
     "min_by",
     "mode",
+    "parts",
     "quantile",
     "quantiles",
     "rate",
@@ -112,6 +117,7 @@ __all__ = [
     "sliding",
     "stddev",
     "sum",
+    "to_stream",
     "top_k",
     "trend",
     "tumbling",
@@ -119,6 +125,7 @@ __all__ = [
     "uniques",
     "values",
     "variance",
+    "webhook",
     "weighted_mean",
 ]
 
@@ -130,6 +137,8 @@ _PLACES = {
     **dict.fromkeys(("Cut", "Span"), "tarnbeck.cut"),
     "TarnbeckError": "tarnbeck.errors",
     "connect": "tarnbeck.serve.client",
+    **dict.fromkeys(("lag", "parts"), "tarnbeck.plan.alert"),
+    **dict.fromkeys(("email", "to_stream", "webhook"), "tarnbeck.plan.destination"),
     **dict.fromkeys(("all_time", "rollup", "session", "sliding", "tumbling"), "tarnbeck.window.window"),
 }
 

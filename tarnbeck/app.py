@@ -12,6 +12,7 @@ from tarnbeck.algebra.custom import Custom, wrapped
 from tarnbeck.cut import Cut
 from tarnbeck.errors import DeclarationError, unknown
 from tarnbeck.plan import table as tables
+from tarnbeck.plan.alert import Alert
 from tarnbeck.plan.declare import (
     Scope,
     event_time,
@@ -76,12 +77,13 @@ class App:
     """
 
     def __init__(self, name: str, *, mode: Mode = "lambda") -> None:
-        self.name = _named("app", name)
+        self.name = named("app", name)
         if mode not in MODES:
             raise DeclarationError(f"app '{name}': unknown mode {mode!r}\n  expected one of: {', '.join(MODES)}")
         self.mode: Mode = mode
         self.streams: dict[str, Stream] = {}
         self.views: dict[str, View] = {}
+        self.alerts: dict[str, Alert] = {}
 
     def stream(
         self,
@@ -103,7 +105,7 @@ class App:
         `history="data/*.parquet"` names files of older events, relative to the file that declares the stream: a start
         loads them into the lake, and views count them as they count all others.
         """
-        place = f"stream '{_named('stream', name)}'"
+        place = f"stream '{named('stream', name)}'"
         if name in self.streams:
             raise DeclarationError(f"{place}: declared twice\n  choose another name")
         columns = ddl.parse(schema, place=place)
@@ -138,7 +140,7 @@ class App:
         They are written back into the log, each exactly once. `late="1 hour"` lets only those pass that were received
         more than an hour after their time. Time and key are those of the source, if their columns are still there.
         """
-        place = f"stream '{_named('stream', name)}'"
+        place = f"stream '{named('stream', name)}'"
         self._own(place, source)
         made = derivation(place, source, where, select, late)
         return self._derived(place, name, source, made, time, key, partitions)
@@ -164,7 +166,7 @@ class App:
         with the table's name, null if there is none: `select={"time": "time", "city": "homes.city"}`. A change of the
         table that the log received after the event counts if it came within `wait`.
         """
-        place = f"stream '{_named('stream', name)}'"
+        place = f"stream '{named('stream', name)}'"
         self._own(place, source)
         if isinstance(table, View):
             self._own_table(place, table)
@@ -176,14 +178,14 @@ class App:
 
         They are part of the declaration: a join keeps the rows that it was declared with.
         """
-        return static(f"static '{_named('static', name)}'", name, source, schema, key)
+        return static(f"static '{named('static', name)}'", name, source, schema, key)
 
     def changes(self, name: str, table: View, /, *, partitions: int | None = None) -> Stream:
         """Declares a stream of a table's changes: time, keys, the row before and after, null where there is none, cut.
 
         They come in the order in which the log told them; what did not change the row that holds is left out.
         """
-        place = f"stream '{_named('stream', name)}'"
+        place = f"stream '{named('stream', name)}'"
         self._own_table(place, table)
         made = changed(place, table)
         key = made[1][1].name if len(made[1]) == 5 else None
@@ -303,7 +305,7 @@ class App:
 
     def _new(self, what: str, name: str) -> str:
         """Where an error is, if one is found in this declaration."""
-        place = f"{what} '{_named(what, name)}'"
+        place = f"{what} '{named(what, name)}'"
         if name in self.views:
             raise DeclarationError(f"{place}: declared twice\n  choose another name")
         return place
@@ -387,7 +389,8 @@ class App:
         return self.views[name]
 
 
-def _named(what: str, name: str) -> str:
+def named(what: str, name: str) -> str:
+    """The name, if it can be one."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise DeclarationError(
             f"{what} {name!r}: bad name\n  expected a lower-case letter, then letters, digits or '_' (at most 63)"

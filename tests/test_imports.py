@@ -21,6 +21,7 @@ ORDER = [
     {"memory", "arrow", "spark", "store", "log", "lake"},
     {"batch", "speed", "replay", "derive"},
     {"serve"},
+    {"alert"},
     {"node"},
     {"examples"},
     {"cli", "testing", "__init__"},

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tarnbeck.cli import jobs, show
-from tarnbeck.cli.options import FOLDER, Folder, Json
+from tarnbeck.cli import complete, jobs, show
+from tarnbeck.cli.options import APP, FOLDER, AppFile, Folder, Json
 
 Rate = Annotated[
     float | None,
@@ -17,7 +16,7 @@ Rate = Annotated[
 
 
 def deploy(
-    app: Annotated[Path, typer.Argument(metavar="APP.py", help="The file that declares the app.")],
+    app: AppFile = APP,
     max_rate: Rate = None,
     json: Json = False,
     folder: Folder = FOLDER,
@@ -38,7 +37,7 @@ def deploy(
 
 
 def replay(
-    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view.")],
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view.", autocompletion=complete.views)],
     max_rate: Rate = None,
     json: Json = False,
     folder: Folder = FOLDER,

@@ -7,13 +7,16 @@ from typing import Annotated
 
 import typer
 
-from tarnbeck.cli import jobs, show
+from tarnbeck.cli import complete, jobs, show
 from tarnbeck.cli.options import FOLDER, Folder, Json
 
 Accept = Annotated[
     str | None,
     typer.Option(
-        "--accept-hole", metavar="STREAM", help="Go on although retention removed events that the lake never saw."
+        "--accept-hole",
+        metavar="STREAM",
+        help="Go on although retention removed events that the lake never saw.",
+        autocompletion=complete.streams,
     ),
 ]
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; it is kept with the hole.")]

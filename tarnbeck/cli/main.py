@@ -10,14 +10,17 @@ from typing import Annotated, Any
 import typer
 
 from tarnbeck.cli import (
+    alerts,
     audit,
     batch,
     correct,
     demo,
     deploy,
+    doctor,
     down,
     example,
     failure,
+    init,
     lake,
     page,
     quarantine,
@@ -50,10 +53,13 @@ class Command:
 COMMANDS = (
     Command("demo", demo.demo, RUNNING, "tarnbeck demo --seconds 90"),
     Command("example", example.example, RUNNING, "tarnbeck example house"),
+    Command("init", init.init, RUNNING, "tarnbeck init shop"),
     Command("up", up.up, RUNNING, "tarnbeck up app.py --batch-every 10m"),
     Command("down", down.down, RUNNING, "tarnbeck down"),
     Command("status", status.status, RUNNING, "tarnbeck status"),
+    Command("alerts", alerts.alerts, RUNNING, "tarnbeck alerts --test hot_attic"),
     Command("page", page.page, RUNNING, "tarnbeck page --open"),
+    Command("doctor", doctor.doctor, RUNNING, "tarnbeck doctor"),
     Command("version", version.version, RUNNING, "tarnbeck version"),
     Command("send", send.send, EVENTS, "tarnbeck send prices file.ndjson"),
     Command("correct", correct.correct, EVENTS, "tarnbeck correct orders 0:17 pieces=2 --reason typo"),
@@ -80,7 +86,7 @@ QUARANTINE = (
 
 
 def _group(commands: tuple[Command, ...], **options: Any) -> typer.Typer:
-    group = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, **options)
+    group = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, **options)
     for command in commands:
         added = group.command(command.name, rich_help_panel=command.panel, epilog=f"Example: {command.example}")
         added(command.run)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tarnbeck.cli import complete
 from tarnbeck.errors import UsageError
 
 FOLDER = Path(".tarnbeck")
@@ -33,12 +34,22 @@ Folder = Annotated[
     Path,
     typer.Option("--folder", envvar="TARNBECK_FOLDER", help="Where the app keeps its data.", callback=remember),
 ]
+APP = Path("app.py")
+AppFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="[APP.py]", help="The file that declares the app; app.py here if none.", autocompletion=complete.apps
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Keys = Annotated[
     list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Only rows with these keys.", show_default=False)
 ]
-Views = Annotated[list[str] | None, typer.Argument(metavar="VIEW", help="Views; all when none is named.")]
+Views = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="VIEW", help="Views; all when none is named.", autocompletion=complete.views),
+]
 Last = Annotated[str | None, typer.Option("--last", metavar="LENGTH", help="Only windows this recent, such as 1h.")]
 Per = Annotated[str | None, typer.Option("--per", metavar="UNIT", help="The level of a rollup, such as minute.")]
 Seconds = Annotated[float | None, typer.Option("--seconds", min=0, help="End by itself after so many seconds.")]

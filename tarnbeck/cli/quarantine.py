@@ -8,17 +8,19 @@ from typing import Annotated, Any
 
 import typer
 
-from tarnbeck.cli import jobs, show
+from tarnbeck.cli import complete, jobs, show
 from tarnbeck.cli.options import FOLDER, Folder, Json
 from tarnbeck.cut import partition_name, partition_named
 from tarnbeck.errors import UsageError
 
-Stream = Annotated[str, typer.Argument(metavar="STREAM", help="The stream.")]
+Stream = Annotated[str, typer.Argument(metavar="STREAM", help="The stream.", autocompletion=complete.streams)]
 COLUMNS = ("stream", "place", "index", "received", "size", "reason")
 
 
 def listed(
-    stream: Annotated[str | None, typer.Argument(metavar="STREAM", help="Only of this stream.")] = None,
+    stream: Annotated[
+        str | None, typer.Argument(metavar="STREAM", help="Only of this stream.", autocompletion=complete.streams)
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many, the newest.")] = 100,
     json: Json = False,
     folder: Folder = FOLDER,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tarnbeck.cli import show
+from tarnbeck.cli import complete, show
 from tarnbeck.cli.options import FOLDER, Csv, Folder, Json, Keys, Last, Per, form_of, pairs
 from tarnbeck.cli.place import client_of
 
@@ -23,7 +23,7 @@ Every = Annotated[
 
 
 def query(
-    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view to ask.")],
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view to ask.", autocompletion=complete.views)],
     keys: Keys = None,
     last: Last = None,
     against: Annotated[

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tarnbeck.cli import show
+from tarnbeck.cli import complete, show
 from tarnbeck.cli.options import FOLDER, Folder, Json
 from tarnbeck.cli.place import Broker, Properties, log_of, stream_of
 from tarnbeck.errors import UsageError
@@ -18,7 +18,9 @@ from tarnbeck.errors import UsageError
 if TYPE_CHECKING:
     from tarnbeck.log.produce import Sent
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="JSON lines or CSV; - is standard input.")]
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="JSON lines or CSV; - is standard input.", autocompletion=complete.data)
+]
 Form = Annotated[
     Literal["json", "csv"] | None,
     typer.Option("--format", help="Taken from the file's name if not given, else json.", show_default=False),
@@ -26,7 +28,9 @@ Form = Annotated[
 
 
 def send(
-    stream: Annotated[str, typer.Argument(metavar="STREAM", help="The stream to send to.")],
+    stream: Annotated[
+        str, typer.Argument(metavar="STREAM", help="The stream to send to.", autocompletion=complete.streams)
+    ],
     file: File = "-",
     form: Form = None,
     pack: Annotated[

@@ -13,9 +13,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def asked_to_stop() -> Iterator[threading.Event]:
-    """An event that is set by the first signal; the next one raises KeyboardInterrupt."""
+def asked_to_stop(after: float | None = None) -> Iterator[threading.Event]:
+    """An event that is set by the first signal, or after so many seconds; the next signal raises KeyboardInterrupt."""
     stop = threading.Event()
+    timer = None if after is None else threading.Timer(after, stop.set)
 
     def ask(_: int, __: FrameType | None) -> None:
         if stop.is_set():
@@ -23,7 +24,13 @@ def asked_to_stop() -> Iterator[threading.Event]:
         stop.set()
 
     with _handling(ask):
-        yield stop
+        if timer is not None:
+            timer.start()
+        try:
+            yield stop
+        finally:
+            if timer is not None:
+                timer.cancel()
 
 
 @contextmanager

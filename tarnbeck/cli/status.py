@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ from tarnbeck.cli import show
 from tarnbeck.cli.options import FOLDER, Folder, Json
 from tarnbeck.cli.place import store_of
 
-PARTS = ("part", "state", "lag_records", "lag_seconds", "rate", "error")
+PARTS = ("part", "state", "lag_records", "lag_seconds", "rate", "records", "bytes", "error")
 VIEWS = ("view", "version", "state", "cut", "generation_cut", "lag_records", "lag_seconds")
-STREAMS = ("stream", "end", "lake_cut", "lag_records", "lag_seconds")
+STREAMS = ("stream", "end", "lake_cut", "lag_records", "lag_seconds", "rate")
+PROCESSES = ("process", "pid", "cpu", "memory", "up")
 TITLES = {
     "lag_records": "records behind",
     "lag_seconds": "seconds behind",
@@ -39,6 +41,13 @@ def status(json: Json = False, folder: Folder = FOLDER) -> None:
     for name, columns in (("parts", PARTS), ("streams", streams), ("views", VIEWS)):
         if told[name]:
             show.rows([TITLES.get(column, column) for column in columns], _rows(told[name], columns))
+    if told.get("processes"):
+        show.rows(PROCESSES, [_process(each) for each in told["processes"]])
+
+
+def _process(found: dict[str, Any]) -> tuple[Any, ...]:
+    up = timedelta(seconds=round(found["uptime_seconds"]))
+    return found["process"], str(found["pid"]), f"{found['cpu']:.0%}", show.size(found["memory_bytes"]), str(up)
 
 
 def _rows(found: Sequence[dict[str, Any]], columns: Sequence[str]) -> Iterator[list[Any]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tarnbeck.cli import show
+from tarnbeck.cli import complete, show
 from tarnbeck.cli.options import FOLDER, Folder, Json
 from tarnbeck.cli.place import Broker, Properties, log_of, stream_of
 
@@ -21,7 +21,9 @@ From = Annotated[
 
 
 def tail(
-    stream: Annotated[str, typer.Argument(metavar="STREAM", help="The stream to follow.")],
+    stream: Annotated[
+        str, typer.Argument(metavar="STREAM", help="The stream to follow.", autocompletion=complete.streams)
+    ],
     start: From = "latest",
     count: Annotated[int | None, typer.Option("--count", min=1, help="End after so many events.")] = None,
     json: Json = False,

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from tarnbeck.cli import show
-from tarnbeck.cli.options import FOLDER, Batches, Folder, Seconds
+from tarnbeck.cli.options import APP, FOLDER, AppFile, Batches, Folder, Seconds
 from tarnbeck.cli.place import Broker, Properties, properties_of
 from tarnbeck.cli.signals import asked_to_stop, stopped_by_signals
 
 
 def up(
-    app: Annotated[Path, typer.Argument(metavar="APP.py", help="The file that declares the app.")],
+    app: AppFile = APP,
     broker: Broker = None,
     properties: Properties = None,
     host: Annotated[str, typer.Option("--host", help="The address that the HTTP API listens on.")] = "127.0.0.1",
@@ -25,6 +26,9 @@ def up(
     batch_every: Batches = "10m",
     master: Annotated[str, typer.Option("--master", help="Where Spark runs.")] = "local[2]",
     lake: Annotated[str | None, typer.Option("--lake", help="Where the lake is; in the folder if not named.")] = None,
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Take changes of the file over as it is saved; views are switched at once.")
+    ] = False,
     folder: Folder = FOLDER,
     seconds: Seconds = None,
 ) -> None:
@@ -34,6 +38,7 @@ def up(
     """
     from tarnbeck.node.loading import load
     from tarnbeck.node.node import Node
+    from tarnbeck.node.reload import Reload
     from tarnbeck.node.settings import PORT, Settings
 
     settings = Settings(
@@ -47,16 +52,34 @@ def up(
         lake=lake,
         app=app.absolute(),
     )
+    changes = Reload(app.absolute()) if reload else None
+    again = False
     with stopped_by_signals(), Node(settings, load(app)) as node:
         node.start(log)
         log(f"ready: {node.url}")
-        with asked_to_stop() as stop:
-            if seconds is not None:
-                stop.wait(seconds)
-                stop.set()
-            node.wait(stop)
+        with asked_to_stop(after=seconds) as stop:
+            if changes is None:
+                node.wait(stop)
+            else:
+                log(f"watching {app}: what it declares is built and answers when you save it")
+                again = changes.follow(node, stop, log)
             log("stopping")
+            if again:
+                # Still in here: who presses Ctrl-C now wants no new start.
+                node.stop()
+                again = not stop.is_set()
+    if again:
+        start_again(node.url.rpartition(":")[2])
     log("stopped")
+
+
+def start_again(port: str) -> NoReturn:
+    """Runs the same command in this process's place: a new Python, as this one keeps the modules that it has loaded.
+
+    The port stays the one that browsers and programs know by now.
+    """
+    same, named = sys.orig_argv[1:], ["--port", port]
+    os.execv(sys.executable, [sys.executable, *same, *([] if same[-2:] == named else named)])  # noqa: S606
 
 
 def every(text: str) -> int | None:

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from tarnbeck.cli import jobs, show
+from tarnbeck.cli import complete, jobs, show
 from tarnbeck.cli.options import FOLDER, Folder, Json, Views
 
 UNIX = datetime(1970, 1, 1, tzinfo=UTC)
-View = Annotated[str, typer.Argument(metavar="VIEW", help="The view.")]
+View = Annotated[str, typer.Argument(metavar="VIEW", help="The view.", autocompletion=complete.views)]
 Version = Annotated[
     int | None, typer.Option("--version", metavar="N", help="The version; the newest if none is named.")
 ]
@@ -61,7 +61,10 @@ def _switches(found: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
 
 
 def switch(
-    views: Annotated[list[str], typer.Argument(metavar="VIEW", help="Views, all of them at once or none.")],
+    views: Annotated[
+        list[str],
+        typer.Argument(metavar="VIEW", help="Views, all of them at once or none.", autocompletion=complete.views),
+    ],
     version: Version = None,
     reason: Reason = "",
     json: Json = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tarnbeck.cli import show
+from tarnbeck.cli import complete, show
 from tarnbeck.cli.options import FOLDER, Folder, Json, Keys, Last, Per, Seconds, pairs
 from tarnbeck.cli.picture import Series, picture
 from tarnbeck.cli.place import client_of
@@ -44,7 +44,7 @@ class Question:
 
 
 def watch(
-    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view to watch.")],
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view to watch.", autocompletion=complete.views)],
     keys: Keys = None,
     last: Last = None,
     per: Per = None,

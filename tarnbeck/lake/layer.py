@@ -37,6 +37,7 @@ class Progress:
 
     stream: str
     records: int
+    bytes: int
     quarantined: int
 
 
@@ -133,7 +134,7 @@ class _Lake:
         written = writer.write(self.spark, self.log, Tables(self.root, stream_of(state)), span, intent.id, redo=redo)
         if not self.store.close_intent(intent):
             raise Moved(f"lake: stream '{state.name}': another writer closed {span.end}")
-        self.told(Progress(state.name, span.records, written.quarantined))
+        self.told(Progress(state.name, span.records, written.bytes, written.quarantined))
         return written.bytes
 
 

@@ -13,7 +13,7 @@ from tarnbeck.errors import NotReady, UsageError
 from tarnbeck.log import broker, topics
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.node import progress, use, versions
-from tarnbeck.node.loading import load_custom
+from tarnbeck.node.loading import folder_of, load_custom, modules_in
 from tarnbeck.node.logs import shared
 from tarnbeck.node.node import hold
 from tarnbeck.node.progress import Watch
@@ -94,9 +94,10 @@ class _Alone:
         from tarnbeck.node.desk import Desk
         from tarnbeck.node.jobs import WITHOUT_LAKE
         from tarnbeck.node.work import answered
-        from tarnbeck.spark.session import session
+        from tarnbeck.spark.session import by_value, session
 
         yield {"step": "starting Spark"}
+        by_value(modules_in(folder_of(self.store)))
         spark = session("alone", folder=self.settings.folder, master=self.settings.master)
         stop = threading.Event()
         failures: list[BaseException] = []

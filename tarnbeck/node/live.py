@@ -13,7 +13,7 @@ from tarnbeck.derive import layer as derive
 from tarnbeck.lake import layer as lake
 from tarnbeck.node import use
 from tarnbeck.node.channel import READY, Parent
-from tarnbeck.node.loading import load
+from tarnbeck.node.loading import load_shipped
 from tarnbeck.node.settings import Settings
 from tarnbeck.serve.clock import now
 from tarnbeck.spark.session import session
@@ -29,12 +29,13 @@ class Report:
 
     def __init__(self, parent: Parent) -> None:
         self._parent, self._lock = parent, threading.Lock()
-        self._counts: dict[str, int] = {}
+        self._counts: dict[str, tuple[int, int]] = {}
         self._since = time.monotonic()
 
-    def add(self, part: str, records: int) -> None:
+    def add(self, part: str, records: int, size: int = 0) -> None:
         with self._lock:
-            self._counts[part] = self._counts.get(part, 0) + records
+            before = self._counts.get(part, (0, 0))
+            self._counts[part] = before[0] + records, before[1] + size
 
     def failed(self, part: str) -> Callable[[BaseException], None]:
         def tell(error: BaseException) -> None:
@@ -48,7 +49,7 @@ class Report:
             counts, self._counts = self._counts, {}
             now = time.monotonic()
             seconds, self._since = now - self._since, now
-        self._parent.send({"rates": {part: round(count / seconds, 1) for part, count in counts.items()}})
+        self._parent.send({"counts": counts, "seconds": seconds})
 
 
 def main() -> None:
@@ -56,7 +57,7 @@ def main() -> None:
     parent = Parent()
     settings = parent.settings
     if settings.app is not None:
-        load(settings.app)
+        load_shipped(settings.app)
     spark = session("live", folder=settings.folder, master=settings.master)
     stop, report = threading.Event(), Report(parent)
     threads = [threading.Thread(target=part, name=name) for name, part in _parts(spark, settings, stop, report).items()]
@@ -86,7 +87,7 @@ def _parts(spark: Any, settings: Settings, stop: threading.Event, report: Report
             SQLiteStore(settings.store, now),
             folder,
             stop,
-            told=lambda progress: report.add("speed", progress.records),
+            told=lambda progress: report.add("speed", progress.records, progress.bytes),
             failed=report.failed("speed"),
         )
 
@@ -98,7 +99,7 @@ def _parts(spark: Any, settings: Settings, stop: threading.Event, report: Report
             settings.lake_root,
             folder,
             stop,
-            told=lambda progress: report.add("lake", progress.records),
+            told=lambda progress: report.add("lake", progress.records, progress.bytes),
             failed=report.failed("lake"),
         )
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import runpy
+import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tarnbeck.app import App
 from tarnbeck.errors import DeclarationError, UsageError
+from tarnbeck.spark.session import by_value
 from tarnbeck.store.protocol import Store
 
 FILE = "file"
@@ -19,9 +23,12 @@ MARK = '"_code"'
 def load(path: Path) -> App:
     """Runs the file and gives back the one App that it declares."""
     if not path.is_file():
-        raise UsageError(f"no file '{path}'\n  expected a Python file that declares a tb.App")
+        raise UsageError(
+            f"no file '{path}'\n  expected a Python file that declares a tb.App; make one: tarnbeck init FOLDER"
+        )
     try:
-        names = runpy.run_path(str(path), run_name="__tarnbeck__")
+        with _importing(path.absolute().parent):
+            names = runpy.run_path(str(path), run_name="__tarnbeck__")
     except DeclarationError as wrong:
         raise DeclarationError(f"{path}:{_line(wrong, path)}: {wrong}") from None
     except SyntaxError as wrong:
@@ -36,6 +43,35 @@ def load(path: Path) -> App:
     (app,) = apps.values()
     if not app.streams:
         raise DeclarationError(f"{path}: app '{app.name}' has no stream\n  declare one with app.stream(…)")
+    return app
+
+
+@contextmanager
+def _importing(folder: Path) -> Iterator[None]:
+    """Modules that stand beside a file can be imported by it, as when Python runs it."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def modules_in(folder: Path) -> dict[str, Path]:
+    """The modules that this process has loaded from an app's folder, or from packages in it, and their files."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        file = Path(getattr(module, "__file__", None) or "/")
+        if file.is_relative_to(folder) and name.partition(".")[0] not in ("__main__", "tarnbeck"):
+            inner = file.relative_to(folder).parts
+            if "site-packages" not in inner and not inner[0].startswith("."):
+                found[name] = file
+    return found
+
+
+def load_shipped(path: Path) -> App:
+    """As `load`, for a process with a Spark session: workers get what stands beside the file by value, too."""
+    app = load(path)
+    by_value(modules_in(path.absolute().parent))
     return app
 
 

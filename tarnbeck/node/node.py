@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from tarnbeck.alert.layer import Alerts, Setting
 from tarnbeck.app import App
 from tarnbeck.errors import LakeError, SetupError, StoreError
 from tarnbeck.log import broker
@@ -21,14 +22,18 @@ from tarnbeck.log.broker import Broker
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.node import progress, versions
 from tarnbeck.node.channel import Child, Message
+from tarnbeck.node.flow import Flow
 from tarnbeck.node.grow import grow
 from tarnbeck.node.loading import FILE
 from tarnbeck.node.logs import shared
+from tarnbeck.node.processes import Meter
 from tarnbeck.node.progress import Watch
-from tarnbeck.node.register import Registered, register
+from tarnbeck.node.register import register, told
 from tarnbeck.node.settings import PORT, Settings
 from tarnbeck.node.versions import Office
+from tarnbeck.serve import alerts
 from tarnbeck.serve.clock import now
+from tarnbeck.serve.events import senders
 from tarnbeck.serve.http import application
 from tarnbeck.serve.server import Server, serve
 from tarnbeck.spark.supervised import Ended
@@ -53,7 +58,8 @@ class Node:
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._children: dict[str, Child] = {}
-        self._rates: dict[str, float] = {}
+        self._flow = Flow()
+        self._meter = Meter(self._processes)
         self._errors: dict[str, str] = {}
         self._given_up: set[str] = set()
         self._restarts = 0
@@ -110,7 +116,9 @@ class Node:
             child.await_ready(STARTS_WITHIN)
         self.watch = Watch(self.log, self.store)
         self._begin("watch", lambda: self.watch.run(self._stop))
+        self.alerts = Alerts(Setting(self.store, senders(self.log), now, self.status, self._tell), self.app)
         self._serve()
+        self._begin("alerts", lambda: self.alerts.run(self._stop))
         self._begin("replay", lambda: self._resume(registered.building))
         self._begin("history", self._load_history)
         self._begin("schedule", self._schedule)
@@ -144,9 +152,9 @@ class Node:
         self._tell(f"page and HTTP API at {self.url}")
 
     def _received(self, part: str, message: Message) -> None:
-        if "rates" in message:
-            self._rates = message["rates"]
-            for recovered in self._rates:
+        if "counts" in message:
+            self._flow.take(message["counts"], message["seconds"])
+            for recovered in message["counts"]:
                 self._errors.pop(recovered, None)
         elif "failed" in message:
             told, self._errors[message["part"]] = self._errors.get(message["part"]), message["failed"]
@@ -180,6 +188,9 @@ class Node:
         if job.get("do") in versions.JOBS:
             # Who switches must not wait behind a batch.
             yield {"result": versions.run(Office(self.store, self.watch.lag), job)}
+            return
+        if job.get("do") == alerts.TEST:
+            yield {"result": {"told": self.alerts.test(str(job.get("rule")))}}
             return
         mine: queue.SimpleQueue[Message] = queue.SimpleQueue()
         with self._lock:
@@ -253,17 +264,13 @@ class Node:
             self._tell(f"{job['do']}: {last['error']['message'].splitlines()[0]}")
         else:
             self._errors.pop("batch", None)
-            for made in last["result"].get("views", []):
-                how = "in full" if made["full"] else "incrementally"
-                self._tell(f"batch: {made['view']} {how} up to {made['cut']} in {made['seconds']} s")
-            for made in last["result"].get("versions", []):
-                self._tell(
-                    f"replay: {made['view']} {made['events']:,} events up to {made['cut']} in {made['seconds']} s"
-                )
+            for line in reported(last["result"]):
+                self._tell(line)
 
     def status(self) -> dict[str, Any]:
         """Every part, its cut, its lag, its rate and its last error."""
         streams, views = progress.streams(self.store, self.watch), progress.views(self.store, self.watch)
+        error = self.alerts.error
         parts = [
             self._part("log", "running" if self.watch.error is None else "failed", [], error=self.watch.error),
             self._part("lake", self._state("live", "lake"), streams),
@@ -272,9 +279,15 @@ class Node:
             *([self._part("history", self._history_state(), [])] if self._has_history() else []),
             *([self._part("use", self._state("live", "use"), [])] if self._uses() else []),
             self._part("batch", self._state("work", "batch"), []),
+            *([self._part("alerts", "failed" if error else "running", [], error=error)] if self.app.alerts else []),
             self._part("serving", "running", []),
         ]
-        return {"app": self.app.name, "url": self.url, "parts": parts, "streams": streams, "views": views}
+        found = {"app": self.app.name, "url": self.url, "parts": parts, "streams": streams, "views": views}
+        return found | {"processes": self._meter.figures()}
+
+    def _processes(self) -> dict[str, int]:
+        broker = {} if self._broker is None else {"broker": self._broker.pid}
+        return {"node": os.getpid(), **{name: child.process.pid for name, child in self._children.items()}, **broker}
 
     def _derives(self) -> bool:
         return any(stream.derived is not None for stream in self.app.streams.values())
@@ -300,7 +313,7 @@ class Node:
             "state": state,
             "lag_records": max((each["lag_records"] for each in followed), default=0),
             "lag_seconds": max((each["lag_seconds"] for each in followed), default=0.0),
-            "rate": self._rates.get(name, 0.0),
+            **self._flow.of(name),
             "error": error or self._errors.get(name),
         }
 
@@ -330,17 +343,13 @@ class Node:
             self._folder_lock = None
 
 
-def told(registered: Registered) -> Iterator[str]:
-    """What the declaration asks for that a start alone does not do."""
-    for view, lines in registered.changed.items():
-        yield f"view '{view}' is declared otherwise now; what was declared before goes on answering"
-        yield from (f"  {line}" for line in lines)
-    if registered.changed:
-        yield "  build the new versions beside the old ones: tarnbeck deploy APP.py"
-    for view, version in registered.waiting.items():
-        yield f"view '{view}': version {version} is as declared, another one answers; see: tarnbeck versions {view}"
-    if registered.removed:
-        yield f"no longer declared, kept until dropped: {', '.join(registered.removed)}"
+def reported(result: dict[str, Any]) -> Iterator[str]:
+    """What a batch or a replay has done."""
+    for made in result.get("views", []):
+        how = "in full" if made["full"] else "incrementally"
+        yield f"batch: {made['view']} {how} up to {made['cut']} in {made['seconds']} s"
+    for made in result.get("versions", []):
+        yield f"replay: {made['view']} {made['records']:,} records up to {made['cut']} in {made['seconds']} s"
 
 
 def _listening(api: Any, settings: Settings) -> Server:

@@ -17,6 +17,8 @@ from tarnbeck.store.protocol import Store
 from tarnbeck.store.state import VersionState
 
 EVERY = 1.0
+RECENT = 10
+"""Samples over which a rate is told."""
 KEPT = 900
 """Samples of the log's ends: lag in seconds is told up to a quarter of an hour."""
 
@@ -58,6 +60,14 @@ class Watch:
             return 0, 0.0
         waiting = (at for at, ends in self._samples if stream in ends and not cut.covers(ends[stream]))
         return cut.meet(end).span_to(end).records, round(time.monotonic() - next(waiting), 1)
+
+    def rate(self, stream: str) -> float:
+        """Records per second that the log got lately."""
+        recent = [(at, ends[stream]) for at, ends in list(self._samples)[-RECENT:] if stream in ends]
+        if len(recent) < 2:
+            return 0.0
+        (began, first), (ended, last) = recent[0], recent[-1]
+        return round(first.meet(last).span_to(last).records / (ended - began), 1)
 
 
 def views(store: Store, watch: Watch) -> list[dict[str, Any]]:
@@ -104,6 +114,7 @@ def streams(store: Store, watch: Watch) -> list[dict[str, Any]]:
                 "records": state.origin.span_to(state.origin.advance(end)).records,
                 "lake_cut": str(state.lake_cut),
                 "lake_records": state.origin.span_to(state.lake_cut).records,
+                "rate": watch.rate(name),
                 "lag_records": records,
                 "lag_seconds": seconds,
             }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tarnbeck.app import App
@@ -19,7 +19,7 @@ from tarnbeck.plan.definition import Definition, identity, of_stream, of_view
 from tarnbeck.plan.view import View
 from tarnbeck.schema.stream import Stream
 from tarnbeck.store import foreign, rules
-from tarnbeck.store.definitions import stream_of
+from tarnbeck.store.definitions import stream_of, view_of
 from tarnbeck.store.foreign import APP
 from tarnbeck.store.protocol import Store
 from tarnbeck.store.state import StreamState, VersionState
@@ -45,11 +45,7 @@ class Registered:
 
 def register(app: App, store: Store, log: LogSettings) -> Registered:
     """Registers streams and new views; running it again changes nothing. A changed view stays as it was."""
-    known = store.meta(APP)
-    if known not in (None, app.name):
-        raise DeclarationError(
-            f"app '{app.name}': this folder belongs to app '{known}'\n  give this app a folder of its own: --folder"
-        )
+    _refuse_other(app, store)
     store.set_meta(APP, app.name)
     for stream in app.streams.values():
         if stream.owner is None:
@@ -61,6 +57,32 @@ def register(app: App, store: Store, log: LogSettings) -> Registered:
             add(view, store)
     store.set_meta(DECLARED, json.dumps(app.definition()))
     return outlook(app, store)
+
+
+def startable(app: App, store: Store) -> None:
+    """Raises what a start with this declaration would raise, as far as the catalog can tell."""
+    _refuse_other(app, store)
+    known = store.streams()
+    for version in store.versions().values():
+        # A view with an aggregate whose class is gone, or has changed, can't be read.
+        view_of(version, known)
+    for stream in app.streams.values():
+        if stream.owner is None:
+            _refuse_no_files(stream, store)
+        if stream.name in known:
+            state = known[stream.name]
+            reasons = obstacles(stream, state, store)
+            if reasons and (stream.owner is None or viewed(app, stream.name)):
+                raise DeclarationError(refusal(stream, reasons))
+            _refuse_change(dataclasses.replace(stream, schema=stream_of(state).schema), state)
+
+
+def _refuse_other(app: App, store: Store) -> None:
+    known = store.meta(APP)
+    if known not in (None, app.name):
+        raise DeclarationError(
+            f"app '{app.name}': this folder belongs to app '{known}'\n  give this app a folder of its own: --folder"
+        )
 
 
 def declared(store: Store) -> App | None:
@@ -96,6 +118,19 @@ def outlook(app: App, store: Store) -> Registered:
             waiting[view.name] = found.id
     building = tuple(version.id for version in versions.values() if not rules.answerable(version))
     return Registered(building, changed, waiting, tuple(name for name in aliases if name not in app.views))
+
+
+def told(registered: Registered) -> Iterator[str]:
+    """What the declaration asks for that a start alone does not do."""
+    for view, lines in registered.changed.items():
+        yield f"view '{view}' is declared otherwise now; what was declared before goes on answering"
+        yield from (f"  {line}" for line in lines)
+    if registered.changed:
+        yield "  build the new versions beside the old ones: tarnbeck deploy APP.py"
+    for view, version in registered.waiting.items():
+        yield f"view '{view}': version {version} is as declared, another one answers; see: tarnbeck versions {view}"
+    if registered.removed:
+        yield f"no longer declared, kept until dropped: {', '.join(registered.removed)}"
 
 
 def _used(app: App, stream: Stream, store: Store, log: LogSettings) -> None:

@@ -93,6 +93,8 @@ def known(aliases: Mapping[str, int], view: str) -> str:
 def _switched(office: Office, job: Job) -> Any:
     store = office.store
     aliases, versions = store.aliases(), store.versions()
+    if "targets" in job:
+        return _moved(store, {known(aliases, view): int(to) for view, to in job["targets"].items()}, None, job)
     views = [known(aliases, view) for view in job["views"]]
     wanted = job.get("version")
     if wanted is not None and len(views) != 1:

@@ -12,7 +12,7 @@ from tarnbeck.errors import TarnbeckError
 from tarnbeck.node import jobs
 from tarnbeck.node.channel import READY, Message, Parent
 from tarnbeck.node.desk import Desk
-from tarnbeck.node.loading import load
+from tarnbeck.node.loading import load_shipped
 from tarnbeck.serve.clock import now
 from tarnbeck.spark.session import session
 from tarnbeck.store.sqlite import SQLiteStore
@@ -32,7 +32,7 @@ def main() -> None:
     os.nice(NICE)
     settings = parent.settings
     if settings.app is not None:
-        load(settings.app)
+        load_shipped(settings.app)
     spark = session("work", folder=settings.folder, master="local[1]", conf=CONF)
     stop = threading.Event()
     desk = Desk(spark, settings.log(), SQLiteStore(settings.store, now), settings.lake_root, stop)

@@ -22,7 +22,6 @@ export class Chart {
     this.chosen = chosen;
     this.due = false;
     new ResizeObserver(() => this.redraw()).observe(this.element);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
     this.element.addEventListener("pointermove", (event) => this.point(event));
     this.element.addEventListener("pointerleave", () => this.leave());
     this.element.addEventListener("pointerdown", (event) => { this.drag = this.timeAt(event.offsetX); });

@@ -51,7 +51,7 @@ function card(view, act) {
   return h("section", { class: "card", "aria-label": view.view },
     h("div", { class: "bar" }, h("h2", {}, view.view),
       view.switches.length ? button("Roll back", () => act(`Take the last switch of '${view.view}' back?`, { do: "rollback", view: view.view, who: "page" }, () => done(`${view.view} is rolled back`))) : null,
-      button("Replay", () => act(`Build another version of '${view.view}' from history, beside the one that answers?`, { do: "replay", view: view.view }, (found) => done(found.versions.map((each) => `${each.view}: ${count(each.events ?? 0, "event")} in ${number(each.seconds)} s`).join("\n"))))),
+      button("Replay", () => act(`Build another version of '${view.view}' from history, beside the one that answers?`, { do: "replay", view: view.view }, (found) => done(found.versions.map((each) => `${each.view}: ${count(each.records, "record")} in ${number(each.seconds)} s`).join("\n"))))),
     table(`version ${live?.version ?? "·"} answers`, ["version", "state", "declared", "up to", "batch", "behind", ""], view.versions.map((each) => [
       each.version, h("span", { class: `pill ${LOOK[each.state] ?? ""}` }, each.state), each.declared ? "yes" : "no", each.cut, each.generation_cut, each.lag_records === null ? "·" : number(each.lag_records),
       each.live ? "" : [

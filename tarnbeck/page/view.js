@@ -171,7 +171,7 @@ class View {
       truncated && asked.limit === LIVE_ROWS ? h("a", { href: address({ ...asked, limit: ALL_ROWS }) }, "show all") : null,
       h("span", { class: "cut" }, "cut ", h("b", {}, Object.entries(cut.offsets).map(([p, o]) => `${p}:${o}`).join(" ") || "0")),
       h("span", {}, "version ", h("b", {}, this.rows.facts.version)), this.behind,
-      kept_since ? h("span", {}, `kept since ${moment(kept_since)}`) : null,
+      kept_since ? h("span", {}, `kept since ${moment(typeof kept_since === "number" ? kept_since / 1000 : kept_since)}`) : null,
       asked.layers ? h("span", {}, swatch("var(--speed)"), "the speed layer has added to these windows") : null);
   }
 

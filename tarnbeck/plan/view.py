@@ -13,8 +13,10 @@ from tarnbeck.algebra.packed import Packed
 from tarnbeck.algebra.state import Raw, State
 from tarnbeck.expression import Expression
 from tarnbeck.plan.layout import Layout
+from tarnbeck.schema import types
 from tarnbeck.schema.stream import Stream
 from tarnbeck.schema.types import ScalarType, Type
+from tarnbeck.window.pane import Whole
 from tarnbeck.window.window import Window
 
 States = tuple[Raw, ...]
@@ -181,3 +183,13 @@ class View:
         """A function from raw keys to the values users see."""
         readers = [reader(key.type) for key in self.keys]
         return lambda raws: tuple([read(raw) for read, raw in zip(readers, raws, strict=True)])
+
+
+def columns_of(view: View) -> tuple[tuple[str, Type], ...]:
+    """The columns of an answer: keys, start and end of the window unless it is all time, outputs."""
+    window: tuple[tuple[str, Type], ...] = (("start", types.TIMESTAMP), ("end", types.TIMESTAMP))
+    return (
+        *((key.name, key.type) for key in view.keys),
+        *(() if isinstance(view.window.panes[0], Whole) else window),
+        *((output.name, output.type) for output in view.outputs),
+    )

@@ -23,14 +23,14 @@ from starlette.routing import Route
 from tarnbeck.errors import LogError, TarnbeckError, UsageError, unknown
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.schema.packs import NDJSON
-from tarnbeck.serve import catalog, events, failures, openapi, overview, page, parameters, render, sql, tail
+from tarnbeck.serve import alerts, catalog, events, failures, openapi, overview, page, parameters, render, sql, tail
 from tarnbeck.serve.answer import Answer, MissingError, answers, quick
 from tarnbeck.serve.clock import now
 from tarnbeck.serve.control import Control
 from tarnbeck.serve.events import Senders
 from tarnbeck.serve.guard import Guard
 from tarnbeck.serve.live import Stream, Subscribers
-from tarnbeck.serve.metrics import Metrics
+from tarnbeck.serve.metrics import Metrics, Traffic
 from tarnbeck.serve.render import JSON, to_json
 from tarnbeck.serve.server import Server, serve
 from tarnbeck.serve.service import SMALL_BODY, Handler, Service, body_of, in_thread, reply
@@ -71,7 +71,7 @@ def application(
     ]
     made = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, names=[host])],
+        middleware=[Middleware(Traffic, metrics=metrics), Middleware(Guard, names=[host])],
         exception_handlers={HTTPException: _refused, 500: _broken},
     )
     made.state.live = live
@@ -190,6 +190,11 @@ async def _events(service: Service, request: Request) -> Response:
     return reply(sent)
 
 
+async def _alerts(service: Service, request: Request) -> Response:
+    most = alerts.limit(request.query_params.get("limit"))
+    return reply(await in_thread(alerts.facts, service.store, most))
+
+
 async def _healthz(service: Service, request: Request) -> Response:
     return reply({"alive": True})
 
@@ -201,7 +206,7 @@ async def _readyz(service: Service, request: Request) -> Response:
     if service.control is not None:
         status = await in_thread(service.control.status)
         parts = {part["part"]: part["state"] for part in status["parts"]}
-    idle = [part for part, state in parts.items() if state not in ("running", "waiting")]
+    idle = [part for part, state in parts.items() if state not in ("running", "waiting", "done")]
     return reply({"ready": not idle, "parts": parts}, 503 if idle else 200)
 
 
@@ -278,6 +283,7 @@ ROUTES: dict[str, dict[str, Handler]] = {
     "/streams/{stream}/events": {"GET": tail.events, "POST": _events},
     "/flow": {"GET": overview.flow},
     "/versions": {"GET": overview.versions},
+    "/alerts": {"GET": _alerts},
     "/healthz": {"GET": _healthz},
     "/readyz": {"GET": _readyz},
     "/metrics": {"GET": _metrics},

@@ -12,8 +12,7 @@ from typing import Any
 
 from tarnbeck.algebra.state import Raw
 from tarnbeck.cut import Cut
-from tarnbeck.plan.view import View
-from tarnbeck.schema import types
+from tarnbeck.plan.view import View, columns_of
 from tarnbeck.schema.types import Type
 from tarnbeck.serve import moment
 from tarnbeck.serve.shape import Shape, derive
@@ -21,7 +20,6 @@ from tarnbeck.store import clock
 from tarnbeck.store.definitions import view_of
 from tarnbeck.store.protocol import Snapshot, Store
 from tarnbeck.store.state import VersionState
-from tarnbeck.window.pane import Whole
 from tarnbeck.window.window import Sliding
 
 _STATES = 8192
@@ -160,13 +158,3 @@ def memo(store: Store) -> Memo:
     """What is known of a store; it is forgotten with the store."""
     known = _MEMOS.get(store)
     return _MEMOS.setdefault(store, Memo()) if known is None else known
-
-
-def columns_of(view: View) -> tuple[tuple[str, Type], ...]:
-    """The columns of an answer: keys, start and end of the window unless it is all time, outputs."""
-    window: tuple[tuple[str, Type], ...] = (("start", types.TIMESTAMP), ("end", types.TIMESTAMP))
-    return (
-        *((key.name, key.type) for key in view.keys),
-        *(() if isinstance(view.window.panes[0], Whole) else window),
-        *((output.name, output.type) for output in view.outputs),
-    )

@@ -202,6 +202,16 @@ _PATHS: Node = {
             fails=(404,),
         )
     },
+    "/alerts": {
+        "get": _operation(
+            "Alerts",
+            "Each rule with its state (inactive, pending or firing), the keys for which it holds, and what stands in "
+            "its way; `history` has what was told, the newest first, and what became of it at each destination.",
+            "curl localhost:8787/alerts",
+            fails=(400,),
+            parameters=[_parameter("limit", "How many notices, 100 unless told, 1,000 at most.", type_="integer")],
+        )
+    },
     "/healthz": {"get": _operation("Alive", "The process answers.", "curl localhost:8787/healthz")},
     "/readyz": {
         "get": _operation(

@@ -15,11 +15,10 @@ from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.optimizer.scope import traverse_scope
 
 from tarnbeck.errors import UsageError, unknown
-from tarnbeck.plan.view import View
+from tarnbeck.plan.view import View, columns_of
 from tarnbeck.schema import types
 from tarnbeck.serve import moment, narrow
 from tarnbeck.serve.answer import LIMIT, MOST, Answer, MissingError, ask, ready, view_in
-from tarnbeck.serve.memo import columns_of
 from tarnbeck.serve.table import SqlAnswer, of_rows
 from tarnbeck.store.protocol import Snapshot, Store
 from tarnbeck.window.window import Rollup

@@ -11,9 +11,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Literal, TextIO, get_args
+from xml.etree import ElementTree
 
 from tarnbeck.errors import SetupError
 
@@ -21,6 +23,16 @@ Conf = Literal["spark", "broker"]
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
+
+
+@dataclass(frozen=True)
+class Jar:
+    """One line of ivy.xml."""
+
+    conf: str
+    name: str
+    version: str
+
 
 INSTALL = "install one, on Debian or Ubuntu: sudo apt-get install -y openjdk-17-jre-headless"
 
@@ -32,7 +44,7 @@ def find_java() -> Path:
     if not found:
         place = f"in JAVA_HOME ({home})" if home else "on PATH"
         raise SetupError(f"set-up: no java {place}\n  tarnbeck needs Java {JAVA} or newer\n  {INSTALL}")
-    version = _java_version(found)
+    version = java_version(found)
     if version < JAVA:
         raise SetupError(
             f"set-up: {found} is Java {version}\n  tarnbeck needs Java {JAVA} or newer\n"
@@ -41,9 +53,10 @@ def find_java() -> Path:
     return Path(found)
 
 
-def _java_version(java: str) -> int:
+def java_version(java: str | Path) -> int:
+    """The number that a `java` calls itself by."""
     try:
-        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+        done = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SetupError(f"set-up: {java} does not run: {error}\n  {INSTALL}") from error
     match = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
@@ -55,20 +68,40 @@ def _java_version(java: str) -> int:
 
 def jars(conf: Conf) -> list[Path]:
     """The jars of one configuration of ivy.xml, from the user's cache, which is filled first when it is empty."""
-    ivy = resources.files("tarnbeck.spark").joinpath("ivy.xml").read_bytes()
-    folder = fetched(ivy, get_args(Conf))
+    folder = fetched(_ivy(), get_args(Conf))
     found = sorted((folder / conf).glob("*.jar"))
     if not found:
         raise SetupError(f"set-up: no jars in {folder / conf}\n  remove {folder} and try again: they are fetched anew")
     return found
 
 
+def _ivy() -> bytes:
+    return resources.files("tarnbeck.spark").joinpath("ivy.xml").read_bytes()
+
+
+def listed() -> list[Jar]:
+    """The jars that ivy.xml names; what the broker needs beside them is found by Ivy."""
+    found = ElementTree.fromstring(_ivy()).iter("dependency")  # noqa: S314 (a file of this package)
+    return [Jar(each.attrib["conf"].partition("-")[0], each.attrib["name"], each.attrib["rev"]) for each in found]
+
+
+def missing() -> list[Path]:
+    """The files of listed jars that are not in the user's cache; nothing is fetched."""
+    folder = _place(_ivy())
+    paths = [folder / jar.conf / f"{jar.name}-{jar.version}.jar" for jar in listed()]
+    return [path for path in paths if not path.is_file()]
+
+
 def fetched(ivy: bytes, confs: Sequence[str]) -> Path:
     """The folder in the user's cache that holds what an ivy.xml lists, one folder in it per configuration."""
-    folder = cache() / hashlib.sha256(ivy).hexdigest()[:16]
+    folder = _place(ivy)
     if not folder.is_dir():
         _fill(folder, ivy, confs)
     return folder
+
+
+def _place(ivy: bytes) -> Path:
+    return cache() / hashlib.sha256(ivy).hexdigest()[:16]
 
 
 def cache() -> Path:

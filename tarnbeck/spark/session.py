@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,6 +92,14 @@ def session(
     with _errors_to(logs / f"{name}.err"):
         made: SparkSession = builder.getOrCreate()
     return made
+
+
+def by_value(modules: Iterable[str]) -> None:
+    """Lets workers get what these modules define with the work itself: nothing of users must be installed there."""
+    from pyspark import cloudpickle
+
+    for name in modules:
+        cloudpickle.register_pickle_by_value(sys.modules[name])
 
 
 @contextmanager

@@ -46,6 +46,7 @@ class Progress:
     """What one micro-batch did, told to whoever shows the status."""
 
     records: int
+    bytes: int
     versions: int
 
 
@@ -141,7 +142,7 @@ class _Speed:
             committed = self.store.commit(self.token, contributions)
         except Fenced as fenced:
             raise Ended(str(fenced)) from fenced
-        self.told(Progress(records, len(committed.done)))
+        self.told(Progress(records, self.weighed.value - before, len(committed.done)))
         if committed.refused:
             raise Moved(f"speed: {len(committed.refused)} versions moved meanwhile")
         return self.weighed.value - before

@@ -12,7 +12,7 @@ from tarnbeck.schema.types import Physical
 from tarnbeck.store import rules
 from tarnbeck.store.state import Catalog, Epoch, Feeder, Generation, Hole, Intent, StreamState, VersionState
 
-FORMAT = 3
+FORMAT = 4
 """What the tables look like; a store of a newer format is refused."""
 
 TABLES = """
@@ -69,7 +69,25 @@ CREATE TABLE history (
     bytes INTEGER NOT NULL, modified INTEGER NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (stream, name)
 ) STRICT, WITHOUT ROWID;
 """
-_STEPS = {1: _SECOND, 2: _THIRD}
+_FOURTH = """
+CREATE TABLE alert_rules (rule TEXT PRIMARY KEY, definition TEXT NOT NULL, error TEXT) STRICT, WITHOUT ROWID;
+CREATE TABLE alert_states (
+    rule TEXT NOT NULL REFERENCES alert_rules (rule) ON DELETE CASCADE, keys TEXT NOT NULL, state TEXT NOT NULL,
+    since INTEGER NOT NULL, told INTEGER, times INTEGER NOT NULL, facts TEXT NOT NULL, PRIMARY KEY (rule, keys)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE notices (
+    id INTEGER PRIMARY KEY, rule TEXT NOT NULL, state TEXT NOT NULL, moment INTEGER NOT NULL, body TEXT NOT NULL
+) STRICT;
+CREATE TABLE deliveries (
+    notice INTEGER NOT NULL REFERENCES notices (id) ON DELETE CASCADE, destination TEXT NOT NULL,
+    state TEXT NOT NULL, tries INTEGER NOT NULL, moment INTEGER, error TEXT, PRIMARY KEY (notice, destination)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX deliveries_waiting ON deliveries (destination, notice) WHERE state = 'waiting';
+CREATE TABLE delivery_totals (
+    destination TEXT NOT NULL, outcome TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (destination, outcome)
+) STRICT, WITHOUT ROWID;
+"""
+_STEPS = {1: _SECOND, 2: _THIRD, 3: _FOURTH}
 """By format: what brings a store to the next one."""
 
 _HIGHEST = {
@@ -78,6 +96,7 @@ _HIGHEST = {
     "generation": "SELECT max(id) FROM generations",
     "intent": "SELECT max(id) FROM (SELECT id FROM intents UNION ALL SELECT id FROM loads)",
     "switch": "SELECT max(id) FROM switches",
+    "notice": "SELECT max(id) FROM notices",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -13,7 +13,17 @@ from tarnbeck.algebra.state import Raw
 from tarnbeck.cut import Cut
 from tarnbeck.errors import StoreError
 from tarnbeck.plan.layout import Layout
-from tarnbeck.store.state import Feeder, HistoryFile, Intent, StreamState, Switch, VersionState
+from tarnbeck.store.state import (
+    AlertRule,
+    AlertState,
+    Feeder,
+    HistoryFile,
+    Intent,
+    Notice,
+    StreamState,
+    Switch,
+    VersionState,
+)
 
 Row = tuple[Raw, ...]
 """The keys, level, pane and states of one row, raw."""
@@ -160,8 +170,58 @@ class Snapshot(Protocol):
         """The newest pane of the first level in an epoch, or, without one, in the generation; None when it is empty."""
 
 
+@dataclass(frozen=True)
+class Told:
+    """A notice that is to be told to these destinations; `body` makes its JSON from the id that it gets."""
+
+    rule: str
+    state: str
+    body: Callable[[int], str]
+    to: tuple[str, ...]
+
+
+class AlertBook(Protocol):
+    """What is known of alerts: their rules, for which keys they hold, and what was told to whom."""
+
+    def declare(self, rules: Mapping[str, str], destinations: Collection[str]) -> None:
+        """Takes over the rules and destinations that are declared now.
+
+        What was known of other rules is forgotten, and what waits for other destinations has failed.
+        """
+
+    def rules(self) -> Sequence[AlertRule]: ...
+    def note(self, rule: str, error: str | None) -> None:
+        """Keeps what stands in the way of a rule, or that nothing does."""
+
+    def states(self) -> Sequence[AlertState]:
+        """All keys that are pending or firing, by rule and keys."""
+
+    def change(
+        self, changed: Sequence[AlertState], over: Sequence[tuple[str, str]], told: Sequence[Told]
+    ) -> Mapping[str, int]:
+        """Changes states, ends those `over` (rule and keys), and lets notices wait for delivery, all or nothing.
+
+        Only the newest notices are kept: of each destination, how many went that were still waiting.
+        """
+
+    def notices(self, most: int) -> Sequence[Notice]:
+        """The newest notices, the newest first, with what became of each."""
+
+    def waiting(self, destination: str, most: int) -> Sequence[Notice]:
+        """What is still to be told to a destination, the oldest first."""
+
+    def tried(self, notice: int, destination: str, error: str | None, *, over: bool) -> None:
+        """Keeps the outcome of one more try: it worked when there is no error; when it is `over`, it was the last."""
+
+    def totals(self) -> Mapping[tuple[str, str], int]:
+        """How often each outcome was met, by destination and outcome: sent, retried, failed, dropped."""
+
+
 class Store(Protocol):
     """Absolute states and the catalog; every method is one transaction."""
+
+    @property
+    def alerts(self) -> AlertBook: ...
 
     def register_stream(self, name: str, definition: str, topic: str, origin: Cut, end: Cut) -> StreamState:
         """Record a stream; its origin only once. Refuses another topic id, and a log that ends below a stored cut."""

@@ -12,6 +12,7 @@ from tarnbeck.errors import StoreError, unknown
 from tarnbeck.plan.layout import Layout
 from tarnbeck.schema.types import Physical
 from tarnbeck.store import alias, catalog, garbage, intents, publish, rows, rules
+from tarnbeck.store.alerts import SQLiteAlerts
 from tarnbeck.store.connection import Readers, Writer
 from tarnbeck.store.generation import LEASE_US, Files, Shop, begin, begin_replay, resume
 from tarnbeck.store.protocol import (
@@ -51,6 +52,7 @@ class SQLiteStore:
         self._shop = Shop(self._writer, self._files, clock)
         self._recent = Recent()
         self._readers = Readers(path, self._files.folder)
+        self.alerts = SQLiteAlerts(self._writer, self._readers, clock)
 
     def close(self) -> None:
         self._readers.close()

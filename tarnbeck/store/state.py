@@ -137,6 +137,55 @@ class Switch:
 
 
 @dataclass(frozen=True)
+class AlertState:
+    """A key for which the condition of a rule holds: pending or firing, since when, and how often it was told of.
+
+    `keys` and `facts` are JSON: which key it is, and what was found of it when its state last changed.
+    """
+
+    rule: str
+    keys: str
+    state: str
+    since: int
+    told: int | None
+    times: int
+    facts: str
+
+
+@dataclass(frozen=True)
+class AlertRule:
+    """A rule as it is declared now, and what stands in the way of looking after it."""
+
+    rule: str
+    definition: str
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What became of one notice at one destination: waiting, sent, or failed for good."""
+
+    notice: int
+    destination: str
+    state: str
+    tries: int
+    at: int | None
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something that was told of a rule, or is to be; `body` is JSON, ids grow."""
+
+    id: int
+    rule: str
+    state: str
+    at: int
+    body: str
+    deliveries: tuple[Delivery, ...] = ()
+
+
+@dataclass(frozen=True)
 class Catalog:
     """Everything but the rows, as of one moment."""
 

@@ -17,6 +17,8 @@ import pytest
 
 from tarnbeck.cli.place import store_of
 from tarnbeck.examples.registry import EXAMPLES
+from tests.alert.receivers import Hook, hook
+from tests.waiting import awaited
 
 pytestmark = pytest.mark.demo
 
@@ -162,21 +164,46 @@ def test_a_second_app_on_the_same_folder_is_refused(shell: Shell) -> None:
     shell.run("up", str(EXAMPLE), code=3)
 
 
-def test_another_app_uses_its_stream_and_can_only_read_it(shell: Shell, tmp_path: Path) -> None:
+def test_another_app_uses_its_stream_and_can_only_read_it_and_alerts_are_told(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "report.py"
-    file.write_text(
-        "import tarnbeck as tb\n"
-        "app = tb.App('report')\n"
-        f"prices = app.use('bitcoin/prices', folder={str(shell.folder)!r})\n"
-        "app.view('seen', prices, by='exchange', select={'n': tb.count()})\n"
-    )
-    with _up(file, tmp_path / "report") as report:
+    with hook() as receiver:
+        file.write_text(
+            "import tarnbeck as tb\n"
+            "app = tb.App('report')\n"
+            f"prices = app.use('bitcoin/prices', folder={str(shell.folder)!r})\n"
+            "seen = app.view('seen', prices, by='exchange', select={'n': tb.count()})\n"
+            f"to = [tb.webhook({receiver.url!r}), tb.to_stream('alerts')]\n"
+            "app.alert('many', seen, when='n >= 10', lasting='1 second', to=to)\n"
+        )
+        _report(file, tmp_path / "report", receiver)
+
+
+def _report(file: Path, folder: Path, receiver: Hook) -> None:
+    with _up(file, folder) as report:
         _await_cover(report.folder)
         assert report.run("query", "seen") == "exchange\tn\nkraken\t10\n"
         report.run("batch", "--full")
         assert report.json("audit")["views"][0]["equal"]
         status = report.json("status")
-        assert [(stream["stream"], stream["owner"]) for stream in status["streams"]] == [("prices", "bitcoin")]
+        owners = {stream["stream"]: stream["owner"] for stream in status["streams"]}
+        assert owners == {"alerts": None, "prices": "bitcoin"}
+        assert {process["process"] for process in status["processes"]} == {"node", "live", "work"}
+        assert all(process["memory_bytes"] > 10**7 for process in status["processes"])
         assert "use" in {part["part"] for part in status["parts"] if part["state"] == "running"}
         report.run("send", "prices", given=EVENTS[0], code=2)
         assert len(report.run("tail", "prices", "--from", "earliest", "--count", "11").splitlines()) == 11
+        told = json.loads(report.run("tail", "alerts", "--from", "earliest", "--count", "1"))
+        assert (told["rule"], told["state"], told["keys"], told["values"]) == (
+            "many",
+            "firing",
+            {"exchange": "kraken"},
+            {"n": "10"},
+        )
+        awaited(lambda: bool(receiver.got), "what the webhook gets")
+        (got,) = receiver.got
+        assert (got["id"], sum(got["cut"]["offsets"].values())) == (told["id"], 11)
+        report.run("alerts", "--test", "many")
+        assert receiver.states == ["firing", "test"]
+        (rule,) = report.json("alerts")["rules"]
+        assert (rule["state"], rule["error"]) == ("firing", None)
+        assert report.run("alerts").startswith("rule\tstate\tkeys\ton\t")

@@ -26,6 +26,11 @@ def test_a_signal_ends_what_is_going_on_and_says_so(number: int, capfd: pytest.C
     assert capfd.readouterr().err == "tarnbeck: interrupted, stopping\n"
 
 
+def test_the_time_that_was_given_asks_as_well() -> None:
+    with asked_to_stop(after=0.01) as stop:
+        assert stop.wait(5)
+
+
 def test_former_handlers_come_back() -> None:
     before = signal.getsignal(signal.SIGTERM)
     with stopped_by_signals(), asked_to_stop():

@@ -39,7 +39,10 @@ class Block:
 
 def blocks(page: str) -> list[Block]:
     """All blocks of a page, in order."""
-    content = PAGES[page].read_text(encoding="utf-8")
+    return blocks_of(PAGES[page].read_text(encoding="utf-8"))
+
+
+def blocks_of(content: str) -> list[Block]:
     return [_block(found, content) for found in _FENCE.finditer(content)]
 
 

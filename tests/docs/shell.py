@@ -66,28 +66,29 @@ class Terminal:
             given = subprocess.run(
                 stage, input=given, cwd=self.folder, env=_environment(), stdout=subprocess.PIPE, check=True
             ).stdout
-        return self._on_terminal(stages[-1], given)
+        return _ESCAPES.sub("", on_terminal(stages[-1], self.folder, _environment(), given))
 
-    def _on_terminal(self, words: Sequence[str], given: bytes) -> str:
-        """Standard output is a terminal, for which tables are drawn; stderr follows, without progress bars."""
-        ours, theirs = os.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
-        with (
-            tempfile.TemporaryFile() as told,
-            subprocess.Popen(
-                words, cwd=self.folder, env=_environment(), stdin=subprocess.PIPE, stdout=theirs, stderr=told
-            ) as process,
-        ):
-            os.close(theirs)
-            assert process.stdin is not None
-            process.stdin.write(given)
-            process.stdin.close()
-            output = b"".join(_read(ours))
-            process.wait()
-            told.seek(0)
-            output += told.read()
-        os.close(ours)
-        return _ESCAPES.sub("", output.decode().replace("\r\n", "\n"))
+
+def on_terminal(words: Sequence[str], folder: Path, environment: Mapping[str, str], given: bytes = b"") -> str:
+    """Standard output is a terminal, for which tables are drawn; stderr follows, without progress bars."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
+    with (
+        tempfile.TemporaryFile() as told,
+        subprocess.Popen(
+            words, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=theirs, stderr=told
+        ) as process,
+    ):
+        os.close(theirs)
+        assert process.stdin is not None
+        process.stdin.write(given)
+        process.stdin.close()
+        output = b"".join(_read(ours))
+        process.wait()
+        told.seek(0)
+        output += told.read()
+    os.close(ours)
+    return output.decode().replace("\r\n", "\n")
 
 
 def _stages(words: Sequence[str]) -> Iterator[list[str]]:

@@ -15,8 +15,8 @@ from tarnbeck.errors import DeclarationError, NotReady
 from tarnbeck.log.broker import Broker
 from tarnbeck.node import jobs, versions
 from tarnbeck.node.desk import Desk
-from tarnbeck.node.node import told
-from tarnbeck.node.register import register
+from tarnbeck.node.node import reported
+from tarnbeck.node.register import register, told
 from tarnbeck.node.versions import Office
 from tests.e2e.rig import Rig
 
@@ -134,7 +134,9 @@ def test_a_new_view_is_built_from_the_lake(
     assert building == (rig.store.aliases()["added"],)
     with pytest.raises(tb.TarnbeckError, match="building"):
         rig.answered("added", "all")
-    job(Desk(spark, rig.log, rig.store, rig.root, threading.Event()), do="replay", versions=list(building))
+    desk = Desk(spark, rig.log, rig.store, rig.root, threading.Event())
+    (line,) = reported(job(desk, do="replay", versions=list(building)))
+    assert line.startswith("replay: added 3 records up to ")
     assert rig.answered("added", "all")[1] == [{"most": 3}]
 
 

@@ -75,7 +75,7 @@ def test_a_version_is_built_verified_switched_to_and_back(shell: Shell, page: Pa
     card = page.get_by_label("total", exact=True)
     card.get_by_role("button", name="Replay").click()
     page.get_by_role("button", name="Do it").click()
-    expect(page.get_by_text(re.compile(r"total: \d+ events in"))).to_be_visible(timeout=120_000)
+    expect(page.get_by_text(re.compile(r"total: \d+ records? in"))).to_be_visible(timeout=120_000)
     card.get_by_role("button", name="Verify").click()
     expect(page.get_by_text(re.compile("total: equal: .* of both versions are the same"))).to_be_visible(timeout=60_000)
     card.get_by_role("button", name="Switch to it").click()

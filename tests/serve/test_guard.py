@@ -18,6 +18,8 @@ from tests.serve.web import TOKEN, Call, Outbox, Steward
 def test_the_server_tells_that_it_is_alive_and_ready(call: Call, steward: Steward) -> None:
     assert call("GET", "/healthz").json == {"alive": True}
     assert call("GET", "/readyz").json == {"ready": True, "parts": {"speed": "running"}}
+    steward.state = "done"
+    assert call("GET", "/readyz").status == 200, "a part that has nothing left to do is no obstacle"
     steward.state = "failed"
     reply = call("GET", "/readyz")
     steward.state = "running"

@@ -14,13 +14,13 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from tarnbeck.cut import Cut
 from tarnbeck.memory.partials import partials as in_memory
 from tarnbeck.memory.partials import rows
-from tarnbeck.node.loading import load
+from tarnbeck.node.loading import load_shipped
 from tarnbeck.schema.decode import decode
 from tarnbeck.spark.partials import partials
 from tarnbeck.speed import kernel
 from tests.spark.test_partials import places
 
-FILE = """
+CLASS = """
 import tarnbeck as tb
 
 CAP = 50
@@ -38,7 +38,9 @@ class Capped(tb.Custom):
 
     def finish(self, state):
         return state[0] / state[1]
-
+"""
+FILE = """
+import tarnbeck as tb
 
 app = tb.App("mine")
 numbers = app.stream("numbers", "time timestamp, key string, n int", time="time")
@@ -47,9 +49,11 @@ app.view("minutes", numbers, by="key", window=tb.rollup("minute", "hour"), selec
 
 
 @pytest.mark.spark
-def test_a_users_class_runs_in_batch_and_speed_as_in_memory(spark: Any, tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(FILE)
-    app = load(tmp_path / "mine.py")
+@pytest.mark.parametrize("place", ["in the file", "beside it"])
+def test_a_users_class_runs_in_batch_and_speed_as_in_memory(place: str, spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "capped_by_me.py").write_text(CLASS)
+    (tmp_path / "mine.py").write_text((CLASS if place == "in the file" else "from capped_by_me import Capped") + FILE)
+    app = load_shipped(tmp_path / "mine.py")
     stream, view = app.streams["numbers"], app.views["minutes"]
     start = datetime(2026, 1, 1, tzinfo=UTC)
     values = [

@@ -13,6 +13,8 @@ from tarnbeck.store import connection, garbage, recent, rows
 from tarnbeck.store.sqlite import SQLiteStore
 from tests.contract.stores import COUNTS, Case, cut, rows_of
 
+ALERTS = ("deliveries", "delivery_totals", "notices", "alert_states", "alert_rules")
+
 
 @pytest.fixture
 def case(tmp_path: Path) -> Iterator[Case]:
@@ -25,7 +27,7 @@ def aged(case: Case) -> None:
     """Makes the store one of the first format."""
     case.store.close()
     with sqlite3.connect(case.folder / "catalog.db") as con:
-        for table in ("switches", "loads", "history"):
+        for table in ("switches", "loads", "history", *ALERTS):
             con.execute(f"DROP TABLE {table}")
         con.execute("ALTER TABLE epochs DROP COLUMN newest")
         con.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
@@ -37,13 +39,13 @@ def test_a_store_of_an_older_format_is_brought_forward(case: Case) -> None:
     aged(case)
     found = case.again()
     assert (list(found.aliases()), list(found.switches())) == (["ohlc"], [])
-    assert found.meta("format") == "3"
+    assert found.meta("format") == "4"
 
 
 def test_a_store_of_a_newer_format_is_refused(case: Case) -> None:
     case.store.set_meta("format", "99")
     case.store.close()
-    with pytest.raises(StoreError, match="its format is 99, this tarnbeck knows 3"):
+    with pytest.raises(StoreError, match="its format is 99, this tarnbeck knows 4"):
         case.again()
 
 
