@@ -57,10 +57,9 @@ def test_a_full_disk_is_a_problem_and_a_roomy_one_is_not(place: Place) -> None:
     assert "--folder" in full.fix
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_can_t_be_written_to_is_a_problem(place: Place) -> None:
-    place.folder.mkdir()
-    place.folder.chmod(0o500)
+def test_a_folder_that_can_t_be_written_to_is_a_problem(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Whoever runs tests may be root, who may write everywhere: the system's answer is the fault here.
+    monkeypatch.setattr(os, "access", lambda where, mode: mode != os.W_OK)
     assert found(place, "disk").state == PROBLEM
 
 

@@ -72,6 +72,7 @@ def test_a_place_that_can_t_be_written_to_is_told(tmp_path: Path, capsys: pytest
     assert "can't write to" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_its_own_tests_pass(shop: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider"],

@@ -18,6 +18,8 @@ from tarnbeck.examples import strategy
 from tarnbeck.serve.client import connect
 from tests.examples.fed import NOON, Row, good, played, ran, stored
 
+pytestmark = pytest.mark.long
+
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 UNIX = datetime(1970, 1, 1, tzinfo=UTC)
 K = TypeVar("K", bound=Hashable)

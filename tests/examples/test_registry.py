@@ -18,6 +18,8 @@ from tarnbeck.examples.registry import EXAMPLES
 from tarnbeck.node.loading import load
 from tests.examples.fed import ran, sent, stored
 
+pytestmark = pytest.mark.long
+
 PAGE = (Path(__file__).parents[2] / "docs" / "examples.md").read_text(encoding="utf-8")
 each_example = pytest.mark.parametrize("name", EXAMPLES)
 

@@ -22,6 +22,8 @@ from tarnbeck.store.sqlite import SQLiteStore
 from tests.serve.sample import register
 from tests.waiting import PATIENCE, awaited
 
+pytestmark = pytest.mark.long
+
 FILE = """
 import tarnbeck as tb
 
