@@ -44,3 +44,10 @@ def _files(*ends: str) -> Completion:
 
 apps = _files(".py")
 data = _files(".ndjson", ".jsonl", ".json", ".csv")
+
+
+def examples(context: typer.Context, incomplete: str) -> list[str]:
+    """Names of examples that begin so."""
+    from tarnbeck.examples.registry import EXAMPLES
+
+    return [name for name in EXAMPLES if name.startswith(incomplete)]

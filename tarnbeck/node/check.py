@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tarnbeck.app import App
 from tarnbeck.errors import DeclarationError, TarnbeckError
 from tarnbeck.node.loading import load, modules_in
 from tarnbeck.node.register import startable
@@ -27,6 +29,17 @@ class Checked:
 
     definition: Definition
     files: tuple[Path, ...]
+
+
+def declared(app: App) -> Definition:
+    """All that an app declares, as JSON; alerts as a hash, because the places that they go to may be secret."""
+    rules = [
+        [rule.name, rule.definition(), rule.last, rule.only_closed, [asdict(each) for each in rule.to]]
+        for rule in app.alerts.values()
+    ]
+    alerts = hashlib.sha256(json.dumps(rules).encode()).hexdigest()
+    found: Definition = json.loads(json.dumps({**app.definition(), "alerts": alerts}))
+    return found
 
 
 def check(path: Path, folder: Path) -> Checked:
@@ -55,7 +68,7 @@ def main(path: Path, folder: Path) -> None:
         app = load(path)
         store = SQLiteStore(folder / "store", now)
         startable(app, store)
-        told = {"definition": app.definition(), "files": [str(path), *map(str, modules_in(path.parent).values())]}
+        told = {"definition": declared(app), "files": [str(path), *map(str, modules_in(path.parent).values())]}
     except TarnbeckError as error:
         told = {"error": str(error)}
     answer.write(json.dumps(told))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tarnbeck.errors import TarnbeckError
-from tarnbeck.node.check import check
+from tarnbeck.node.check import check, declared
 from tarnbeck.node.loading import MARK, modules_in
 from tarnbeck.node.node import Node
 from tarnbeck.node.register import outlook
@@ -42,7 +42,9 @@ def needs_start(before: Definition, after: Definition) -> bool:
     """Whether a running node can't take a declaration over: it can if only views changed that need no code of users."""
     known = [json.dumps(view) for view in before["views"]]
     fresh = [text for text in map(json.dumps, after["views"]) if text not in known]
-    return any(before[part] != after[part] for part in ("mode", "streams")) or any(MARK in text for text in fresh)
+    return any(before[part] != after[part] for part in ("mode", "streams", "alerts")) or any(
+        MARK in text for text in fresh
+    )
 
 
 class Reload:
@@ -55,7 +57,7 @@ class Reload:
 
     def follow(self, node: Node, stop: threading.Event, tell: Tell) -> bool:
         """Takes changes over until told to stop, or, which gives True, until one asks for a new start."""
-        self._declared = json.loads(json.dumps(node.app.definition()))
+        self._declared = declared(node.app)
         # The file's own stamp is older: what changed while the node started is taken over, too.
         latest = self._seen = stamps(modules_in(self.path.parent).values()) | self._seen
         ahead = outlook(node.app, node.store)

@@ -51,6 +51,7 @@ def completed(folder: Path, line: str, **environment: str) -> list[str]:
         ("tarnbeck up ", ["app.py"]),
         ("tarnbeck query --folder elsewhere ", []),
         ("tarnbeck query --la", ["--last"]),
+        ("tarnbeck example hou", ["house"]),
     ],
 )
 def test_commands_views_streams_and_files_are_offered(folder: Path, line: str, offered: list[str]) -> None:

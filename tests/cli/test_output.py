@@ -22,7 +22,6 @@ from tests.serve.sample import register, shop
 TARNBECK = [sys.executable, "-m", "tarnbeck.cli.main"]
 WITHOUT = {
     "demo": "runs until it is stopped, and tells what it does meanwhile; what it shows can be asked for",
-    "example": "like demo",
     "up": "runs until it is stopped; status, query and all others say in JSON what it does",
 }
 """Commands without --json, and why."""
@@ -56,7 +55,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
-@pytest.mark.parametrize("words", [("status",), ("versions",), ("version",), ("doctor",), ("down",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [("status",), ("versions",), ("version",), ("doctor",), ("down",), ("example",)], ids=" ".join
+)
 def test_json_is_one_line_of_json_and_nothing_else(
     words: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

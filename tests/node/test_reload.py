@@ -11,7 +11,7 @@ import pytest
 
 import tarnbeck as tb
 from tarnbeck.errors import DeclarationError
-from tarnbeck.node.check import check
+from tarnbeck.node.check import check, declared
 from tarnbeck.node.loading import load
 from tarnbeck.node.node import Node
 from tarnbeck.node.reload import Reload, needs_start, stamps
@@ -116,6 +116,11 @@ def test_views_are_taken_by_a_running_node_all_else_needs_a_start(file: Path) ->
     assert needs_start(before, checked(file, FILE + "app.stream('more', 'time timestamp', time='time')\n"))
     assert needs_start(before, checked(file, FILE.replace('"shop"', '"shop", mode="kappa"')))
     assert needs_start(before, checked(file, FILE + SPAN))
+    told = "app.alert('many', app.views['total'], when='orders > 9', to=tb.webhook('http://localhost:1'))\n"
+    with_alert = checked(file, FILE + told)
+    assert needs_start(before, with_alert)
+    assert needs_start(with_alert, checked(file, FILE + told.replace(":1'", ":2'")))
+    assert not needs_start(with_alert, checked(file, more + told))
     with_class = checked(file, FILE + SPAN)
     assert not needs_start(with_class, checked(file, more + SPAN))
 
@@ -154,4 +159,4 @@ def test_a_file_that_is_written_replaced_or_gone_is_seen(tmp_path: Path) -> None
 
 
 def test_a_definition_stays_the_same_through_the_process_that_checks(file: Path) -> None:
-    assert checked(file, FILE) == tb.App.of(load(file).definition()).definition()
+    assert checked(file, FILE + SPAN) == declared(load(file))
