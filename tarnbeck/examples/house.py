@@ -34,7 +34,9 @@ damp = app.derive(
 app.view("dampness", damp, by="message", select={"readings": tb.count(), "newest": tb.max("time")})
 
 security = app.stream("security", "time timestamp, device string, state string", time="time", key="device")
-app.table("devices", security, key="device", select=["time", "state"])
+devices = app.table("devices", security, key="device", select=["time", "state"])
+# A door may be open for a moment. Who is told, by a webhook or by mail, is yours to say: to=[tb.webhook(…)].
+app.alert("left_open", devices, when="state = 'open'", lasting="30 seconds", to=tb.to_stream("notices"))
 alarms = app.derive(
     "alarms",
     security,
