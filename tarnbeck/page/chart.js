@@ -85,7 +85,7 @@ export class Chart {
     }
     for (const [at, text] of moments(from, to, (width - RIGHT) / 90)) {
       ink.fillStyle = colour("quiet");
-      ink.fillText(text, Math.min(x(at) - 14, width - RIGHT - 30), height - 7);
+      ink.fillText(text, Math.max(LEFT, Math.min(x(at) - 14, width - RIGHT - 30)), height - 7);
     }
     ink.save();
     ink.beginPath();

@@ -56,7 +56,7 @@ class View {
     return h("div", { class: "bar" },
       choice("View", this.views.map((each) => each.view), known.view, (name) => { location.hash = `#/view/${encodeURIComponent(name)}`; }),
       known.keys.map((key) => this.keyChoice(key.name)),
-      windowed ? choice("Range", [...RANGES, ...(custom ? [["custom", `${short(asked.since)} to ${short(asked.until)}`]] : [])], custom ? "custom" : asked.last, (last) => this.go({ last, since: "", until: "", live: true, per: "" })) : null,
+      windowed ? choice("Range", [...RANGES, ...(RANGES.some(([each]) => each === asked.last) ? [] : [asked.last]), ...(custom ? [["custom", `${short(asked.since)} to ${short(asked.until)}`]] : [])], custom ? "custom" : asked.last, (last) => this.go({ last, since: "", until: "", live: true, per: "" })) : null,
       known.levels.length > 1 ? choice("Per", known.levels, asked.per, (per) => this.go({ per })) : null,
       choice("Show", charts, asked.chart, (chart) => this.go({ chart })),
       columns.length && asked.chart !== "candle" && asked.chart !== "table" ? choice("Column", columns, asked.column, (column) => this.go({ column })) : null,
