@@ -221,10 +221,14 @@ def newest(answer: Answer | None, question: Question) -> str:
 
 def _ending(node: Node, fed: Fed, acknowledged: int) -> bool:
     """Waits until all is covered, audits, counts; whether everything is right."""
+    from tarnbeck.plan.destination import ToStream
+
     log(f"feed stopped: {fed.sent:,} sent, {acknowledged:,} acknowledged")
-    sources = [stream for stream in node.app.streams.values() if stream.derived is None]
-    held = _covered(node, sources)
-    derived = _covered(node, [stream for stream in node.app.streams.values() if stream.derived is not None])
+    # Alerts may be told at any moment, also now: their streams have no end to count up to.
+    told = {each.stream for rule in node.app.alerts.values() for each in rule.to if isinstance(each, ToStream)}
+    streams = [stream for stream in node.app.streams.values() if stream.name not in told]
+    held = _covered(node, [stream for stream in streams if stream.derived is None])
+    derived = _covered(node, [stream for stream in streams if stream.derived is not None])
     log("everything is covered; auditing")
     audited = jobs.ask(node, {"do": "audit", "views": []})
     audit.report(audited)

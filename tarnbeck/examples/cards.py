@@ -15,7 +15,7 @@ payments = app.stream(
     time="time",
     key="card",
 )
-app.view(
+spending = app.view(
     "spending",
     payments,
     by="card",
@@ -28,6 +28,7 @@ app.view(
         "countries": tb.distinct("country"),
     },
 )
+app.alert("spree", spending, when="spent > 1000", to=tb.to_stream("alerts"))
 # Each payment is held against the card as it was at that moment: a rule of single events.
 suspicious = app.join(
     "suspicious",

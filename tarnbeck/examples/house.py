@@ -10,7 +10,7 @@ sensors = app.stream(
     time="time",
     key="place",
 )
-app.view(
+climate = app.view(
     "climate",
     sensors,
     by="place",
@@ -35,8 +35,6 @@ app.view("dampness", damp, by="message", select={"readings": tb.count(), "newest
 
 security = app.stream("security", "time timestamp, device string, state string", time="time", key="device")
 devices = app.table("devices", security, key="device", select=["time", "state"])
-# A door may be open for a moment. Who is told, by a webhook or by mail, is yours to say: to=[tb.webhook(…)].
-app.alert("left_open", devices, when="state = 'open'", lasting="30 seconds", to=tb.to_stream("notices"))
 alarms = app.derive(
     "alarms",
     security,
@@ -48,3 +46,7 @@ alarms = app.derive(
     },
 )
 app.view("alarm_counts", alarms, by="message", window=tb.rollup("minute", "day"), select={"alarms": tb.count()})
+# Told once when it begins, and once when it is over; tb.webhook and tb.email tell people in the same way.
+told = tb.to_stream("alerts")
+app.alert("left_open", devices, when="state = 'open'", lasting="10 seconds", to=told)
+app.alert("damp", climate, per="minute", when="place = 'crawlspace' and humidity > 80", lasting="10 seconds", to=told)

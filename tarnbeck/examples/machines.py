@@ -10,7 +10,7 @@ readings = app.stream(
     time="time",
     key="machine",
 )
-app.view(
+health = app.view(
     "health",
     readings,
     by="machine",
@@ -23,6 +23,7 @@ app.view(
         "degrees_per_second": tb.trend("temperature"),
     },
 )
+app.alert("failing", health, when="temperature > 80", lasting="5 seconds", to=tb.to_stream("alerts"))
 # What a controller would listen to, to stop a machine at once.
 hot = app.derive(
     "stops", readings, where="temperature > 95", select={"time": "time", "machine": "machine", "reason": "'too hot'"}

@@ -107,6 +107,7 @@ EXAMPLES = _registry(
             "tarnbeck query devices",
             "tarnbeck query alarm_counts --per day",
             "tarnbeck tail alarms",
+            "tarnbeck alerts",
             'tarnbeck sql "select place, temperature from display'
             " where place in ('living room', 'deck') order by place\"",
             "curl -s 'localhost:8787/views/climate?place=deck&per=hour&last=1d'",
@@ -196,6 +197,7 @@ EXAMPLES = _registry(
             "tarnbeck query spending --last 10m --against 30d --having 'spent > 500 and spent > spent_against / 2'",
             "tarnbeck query cases --top amount --limit 10",
             "tarnbeck tail suspicious",
+            "tarnbeck alerts",
             'tarnbeck sql "select reason, count(*) as cards, sum(amount) as amount from cases group by reason"',
             "curl -s 'localhost:8787/views/cases?top=amount&limit=10'",
         ),
@@ -208,6 +210,7 @@ EXAMPLES = _registry(
         Watch("shelves"),
         (
             "tarnbeck query shelves --having 'left < 10'",
+            "tarnbeck alerts",
             "tarnbeck query shelves --by item --top sold --limit 3",
             'tarnbeck sql "select item, shop, shelves.left / pace.sold::double * 10 as minutes from shelves '
             "join pace(last => '10m', every => 'all') as pace using (item, shop) order by minutes limit 5\"",
@@ -226,6 +229,7 @@ EXAMPLES = _registry(
             "tarnbeck query health machine=mill --last 5m",
             "tarnbeck query stopped",
             "tarnbeck tail stops",
+            "tarnbeck alerts",
             'tarnbeck sql "select machine, worst, start from health order by worst desc limit 3"',
             "curl -s 'localhost:8787/views/health?machine=mill&last=5m'",
         ),

@@ -12,7 +12,7 @@ movements = app.stream(
 )
 # A table has one row for each receipt: one that was sent twice counts once.
 receipts = app.table("receipts", movements, key="receipt", select=["shop", "item", "kind", "pieces"])
-app.view(
+shelves = app.view(
     "shelves",
     receipts,
     by=["item", "shop"],
@@ -22,6 +22,7 @@ app.view(
         "left": tb.sum("case when kind = 'delivery' then pieces else 0 - pieces end"),
     },
 )
+app.alert("short", shelves, when="left < 10", lasting="5 seconds", to=tb.to_stream("alerts"))
 # How fast it goes: what is left, divided by this, is when the shelf will be empty.
 app.view(
     "pace",

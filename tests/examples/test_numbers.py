@@ -384,3 +384,24 @@ def unusual(readings: list[Row], end: datetime) -> set[str]:
         if now and statistics.fmean(now) > statistics.fmean(day) + 3 * statistics.stdev(day):
             found.add(machine)
     return found
+
+
+def holding(name: str, rule: str, view: str, per: str | None = None) -> list[Row]:
+    """The rows of a view for which the condition of an alert holds."""
+    _, found = played(name)
+    holds = found.app.alerts[rule].when.python()
+    return [row for row in found.rows(view, per=per) if holds(row)]
+
+
+def test_alerts_hold_for_what_a_person_would_point_at() -> None:
+    _, house = played("house")
+    assert holding("house", "left_open", "devices") == [row for row in house["devices"] if row["state"] == "open"]
+    assert {row["place"] for row in holding("house", "damp", "climate", per="minute")} == {"crawlspace"}
+    _, cards = played("cards")
+    assert holding("cards", "spree", "spending") == [row for row in cards["spending"] if row["spent"] > 1000]
+    _, stock = played("stock")
+    assert holding("stock", "short", "shelves") == [row for row in stock["shelves"] if row["left"] < 10]
+    _, machines = played("machines")
+    hot = holding("machines", "failing", "health")
+    assert hot == [row for row in machines["health"] if row["temperature"] > 80]
+    assert "mill" in {row["machine"] for row in hot}
