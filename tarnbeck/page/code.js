@@ -25,7 +25,8 @@ export function sql(view, asked) {
   if (since) tests.push(`"end" > ${since}`);
   if (asked.until) tests.push(`start < timestamptz ${literal(asked.until)}`);
   const order = [...view.keys.map((key) => name(key.name)), ...(view.levels[0] === "all" ? [] : ["start"])];
-  return `select * from ${name(asked.view)}${tests.length ? `\nwhere ${tests.join("\n  and ")}` : ""}${order.length ? `\norder by ${order.join(", ")}` : ""}`;
+  const source = asked.as_of ? `${name(asked.view)}(as_of => ${literal(asked.as_of)})` : name(asked.view);
+  return `select * from ${source}${tests.length ? `\nwhere ${tests.join("\n  and ")}` : ""}${order.length ? `\norder by ${order.join(", ")}` : ""}`;
 }
 
 const UNITS = { m: "minutes", h: "hours", d: "days", s: "seconds" };

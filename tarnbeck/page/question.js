@@ -3,7 +3,6 @@ import { isNumber, length } from "./text.js";
 
 export const RANGES = [["1m", "1 minute"], ["5m", "5 minutes"], ["15m", "15 minutes"], ["1h", "1 hour"], ["6h", "6 hours"], ["1d", "1 day"], ["7d", "7 days"], ["30d", "30 days"], ["", "all time"]];
 export const CHARTS = [["line", "line"], ["candle", "candles"], ["bar", "bars"], ["heat", "heat map"], ["top", "top list"], ["table", "table"]];
-const OPTIONS = new Set(["last", "since", "until", "per", "chart", "column", "live", "layers", "limit", "against", "hide"]);
 const POINTS = 900;
 export const LIVE_ROWS = 10000;
 const CANDLE = [["open", "first"], ["high", "max"], ["low", "min"], ["close", "last"]];
@@ -19,7 +18,7 @@ export function read(view, given) {
     per: view.levels.includes(given.get("per")) ? given.get("per") : fitting(view.levels, range),
     chart: given.get("chart") ?? usual(view), column: given.get("column") ?? usualColumn(view),
     live: given.get("live") !== "off", layers: given.get("layers") === "on", limit: Number(given.get("limit")) || LIVE_ROWS,
-    against: given.get("against") ?? "", hide: given.getAll("hide"),
+    against: given.get("against") ?? "", as_of: given.get("as_of") ?? "", hide: given.getAll("hide"),
   };
   return asked;
 }
@@ -28,7 +27,7 @@ export function read(view, given) {
 export function address(asked) {
   const told = new URLSearchParams();
   for (const [name, values] of Object.entries(asked.keys)) for (const value of values) told.append(`key.${name}`, value);
-  for (const name of ["last", "since", "until", "per", "chart", "column", "against"]) if (asked[name] || name === "last") told.set(name, asked[name]);
+  for (const name of ["last", "since", "until", "per", "chart", "column", "against", "as_of"]) if (asked[name] || name === "last") told.set(name, asked[name]);
   if (!asked.live) told.set("live", "off");
   if (asked.layers) told.set("layers", "on");
   if (asked.limit !== LIVE_ROWS) told.set("limit", asked.limit);
@@ -45,6 +44,7 @@ export function parameters(view, asked) {
   if (!asked.since && !asked.until && asked.last) told.set("last", asked.last);
   if (view.levels.length > 1) told.set("per", asked.per);
   if (asked.against) told.set("against", asked.against);
+  if (asked.as_of) told.set("as_of", asked.as_of);
   if (asked.limit !== LIVE_ROWS) told.set("limit", asked.limit);
   return told;
 }

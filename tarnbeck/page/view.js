@@ -61,8 +61,15 @@ class View {
       choice("Show", charts, asked.chart, (chart) => this.go({ chart })),
       columns.length && asked.chart !== "candle" && asked.chart !== "table" ? choice("Column", columns, asked.column, (column) => this.go({ column })) : null,
       windowed ? choice("Compare with", [["", "nothing"], ["1h", "1 hour"], ["1d", "1 day"], ["7d", "7 days"]].filter(([each]) => !each || length(each) > (length(asked.last) ?? Infinity)), asked.against, (against) => this.go({ against, chart: against ? "table" : "" })) : null,
+      known.table ? this.momentChoice() : null,
       toggle("live", asked.live, (live) => this.go({ live })),
       windowed ? toggle("batch and speed", asked.layers, (layers) => this.go({ layers })) : null);
+  }
+
+  /** A table can be asked for any moment before. */
+  momentChoice() {
+    const time = h("input", { type: "datetime-local", step: "1", value: this.asked.as_of.replace("Z", ""), onchange: () => this.go({ as_of: time.value && `${time.value}Z` }) });
+    return h("label", { class: "field" }, h("span", {}, "As of (UTC)"), time);
   }
 
   keyChoice(name) {
@@ -102,7 +109,7 @@ class View {
 
   async ask() {
     const { known, asked } = this;
-    if (asked.live && asked.limit === LIVE_ROWS && !asked.against) {
+    if (asked.live && asked.limit === LIVE_ROWS && !asked.against && !asked.as_of) {
       this.stop = follow(known.view, parameters(known, asked), {
         update: (told) => {
           this.rows.update(told);

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tarnbeck.plan.definition import of_view
-from tarnbeck.serve.answer import view_in
+from tarnbeck.serve.memo import memo
 from tarnbeck.serve.wire import cut_to_json
 from tarnbeck.store import rules
 from tarnbeck.store.definitions import stream_of
@@ -21,12 +21,14 @@ def views(store: Store) -> list[Facts]:
         found = sorted(snapshot.versions.items())
     described = []
     for name, version in found:
-        view = view_in(store, version)
+        plan = memo(store).plan(store, version)
+        view = plan.view
         described.append(
             {
                 "view": name,
                 "version": version.id,
                 "stream": version.stream,
+                "table": plan.table is not None,
                 "keys": [{"name": key.name, "type": str(key.type)} for key in view.keys],
                 "levels": list(view.window.levels),
                 "keep": of_view(view).get("keep", {}),

@@ -68,6 +68,7 @@ class Market:
             },
         )
         self.app.view("total", trades, by="item", select={"pieces": tb.sum("pieces"), "trades": tb.count()})
+        self.app.table("newest", trades, key="item", select=["price"])
         self.store = SQLiteStore(folder / "store", clock=clock)
         self.events: list[Event] = []
         register(self.store, self.app)

@@ -65,7 +65,7 @@ def test_a_server_that_was_gone_is_found_again(market: Market, look: Look) -> No
 
 def test_what_does_not_exist_is_answered_with_what_does(market: Market, look: Look) -> None:
     page = look(f"{market.server.url}/#/view/prices", expected="404|400")
-    expect(page.get_by_role("alert")).to_contain_text("The app has: ohlc, total")
+    expect(page.get_by_role("alert")).to_contain_text("The app has: newest, ohlc, total")
     page.goto(f"{market.server.url}/#/view/ohlc?since=yesterday")
     expect(page.get_by_role("alert")).to_contain_text("yesterday")
 
@@ -138,6 +138,18 @@ def test_what_speed_has_added_is_told_apart(quiet: Market, look: Look) -> None:
     answer = json.loads(told(quiet, "/views/ohlc?item=apple&last=15m&per=second&layer=batch"))
     assert answer["cut"]["offsets"] == {"0": 400}
     assert [row for row in answer["rows"] if row["close"] == "99.00"] == []
+
+
+def test_a_table_is_asked_for_a_moment_before(market: Market, look: Look) -> None:
+    market.trade((ago(7200), "apple", "10.00"), (ago(60), "apple", "12.00"))
+    page = look(f"{market.server.url}/#/view/newest?chart=table")
+    expect(page.locator("tbody tr")).to_have_text(re.compile("12"))
+    page.get_by_label("As of (UTC)").fill(f"{ago(3600):%Y-%m-%dT%H:%M:%S}")
+    page.get_by_label("As of (UTC)").blur()
+    expect(page.locator("tbody tr")).to_have_text(re.compile("10"))
+    page.get_by_text("The code for this").click()
+    with tb.connect(market.server.url) as client:
+        assert str(client.sql(page.locator(".code-sql").inner_text()).dicts()[0]["price"]) == "10.00"
 
 
 @pytest.mark.parametrize("kind", ["bar", "heat", "top", "table"])
