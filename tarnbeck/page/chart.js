@@ -14,7 +14,7 @@ export class Chart {
   constructor(chosen) {
     this.back = h("canvas", { tabindex: "0", role: "img", "aria-label": "chart, empty" });
     this.front = h("canvas", { class: "front", "aria-hidden": "true" });
-    this.tip = h("div", { class: "tip", role: "status" });
+    this.tip = h("div", { class: "tip", role: "status", hidden: true });
     this.element = h("div", { class: "chart" }, this.back, this.front, this.tip);
     this.data = { kind: "line", series: [], speed: [], span: 0 };
     this.at = null;
