@@ -80,7 +80,9 @@ def test_nothing_slow_is_loaded_for_it(folder: Path) -> None:
 
 
 def test_bash_takes_the_script_that_is_shown(folder: Path) -> None:
-    script = subprocess.run([SCRIPT, "--show-completion", "bash"], capture_output=True, text=True, check=True).stdout
+    # The script is for the shell that asks, which is found among the parents of the process.
+    shown = ["bash", "-c", '"$0" --show-completion; exit $?', SCRIPT]
+    script = subprocess.run(shown, capture_output=True, text=True, check=True).stdout
     ask = 'COMP_WORDS=(tarnbeck tail or); COMP_CWORD=2; _tarnbeck_completion "$0"; echo "${COMPREPLY[@]}"'
     done = subprocess.run(["bash", "-c", script + ask, SCRIPT], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout == "orders\n"
