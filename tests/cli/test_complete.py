@@ -13,6 +13,8 @@ from tarnbeck.serve.clock import now
 from tarnbeck.store.sqlite import SQLiteStore
 from tests.serve.sample import register, shop
 
+pytestmark = pytest.mark.long
+
 SCRIPT = str(Path(sys.executable).with_name("tarnbeck"))
 
 

@@ -19,6 +19,8 @@ from tarnbeck.store.sqlite import SQLiteStore
 from tests.docs.shell import on_terminal
 from tests.serve.sample import register, shop
 
+pytestmark = pytest.mark.long
+
 TARNBECK = [sys.executable, "-m", "tarnbeck.cli.main"]
 WITHOUT = {
     "demo": "runs until it is stopped, and tells what it does meanwhile; what it shows can be asked for",

@@ -17,6 +17,8 @@ from tarnbeck.examples.registry import EXAMPLES
 from tarnbeck.node.loading import load
 from tarnbeck.schema.decode import RECORDS, decode
 
+pytestmark = pytest.mark.long
+
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 SOME = 15_000
 each_example = pytest.mark.parametrize("name", EXAMPLES)
