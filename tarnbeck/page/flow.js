@@ -1,10 +1,12 @@
 // How data flows through the app, drawn from its own plan: streams, log, lake, speed and batch layers, views.
+import { get } from "./api.js";
 import { h, put, s } from "./dom.js";
 import { count, rate, seconds } from "./text.js";
 
 const WIDE = 210, TALL = 84, GAP = 22, BETWEEN = 96;
 
 export async function flow(main, { system, leaving }) {
+  await get("/flow"); // where no node runs there is nothing to draw, and the page says so
   const picture = h("div", { class: "card" }, h("p", { class: "quiet" }, "looking at the app…"));
   const words = h("p", { class: "quiet" }, "Every box shows how far it is. Numbers on the lines are records per second of the last ten seconds.");
   put(main, h("h1", {}, "Flow"), picture, words);

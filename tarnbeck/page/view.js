@@ -94,7 +94,13 @@ class View {
   tools() {
     const { known, asked } = this;
     const path = () => `${pathOf(known.view)}?${parameters(known, asked)}`;
-    const saved = (kind) => async () => save(`${known.view}.${kind}`, await getAs(path(), KINDS[kind]).catch((error) => this.failed(error)));
+    const saved = (kind) => async () => {
+      try {
+        save(`${known.view}.${kind}`, await getAs(path(), KINDS[kind]));
+      } catch (error) {
+        this.failed(error);
+      }
+    };
     const copied = h("button", { type: "button", onclick: async () => {
       await navigator.clipboard.writeText(location.href);
       copied.textContent = "Copied";
