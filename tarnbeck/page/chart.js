@@ -1,5 +1,5 @@
 // A chart of windows over time on two canvases: one for the data, one for what the pointer or the keyboard points at.
-import { h, put } from "./dom.js";
+import { h, perFrame, put } from "./dom.js";
 import { extent, moments, place, ticks } from "./scale.js";
 import { moment, number } from "./text.js";
 
@@ -20,7 +20,7 @@ export class Chart {
     this.at = null;
     this.drag = null;
     this.chosen = chosen;
-    this.due = false;
+    this.redraw = perFrame(() => this.draw());
     new ResizeObserver(() => this.redraw()).observe(this.element);
     this.element.addEventListener("pointermove", (event) => this.point(event));
     this.element.addEventListener("pointerleave", () => this.leave());
@@ -32,15 +32,6 @@ export class Chart {
   show(data) {
     this.data = data;
     this.redraw();
-  }
-
-  redraw() {
-    if (this.due) return;
-    this.due = true;
-    requestAnimationFrame(() => {
-      this.due = false;
-      this.draw();
-    });
   }
 
   draw() {

@@ -69,6 +69,19 @@ export function confirmed(question, reason = true) {
   }));
 }
 
+/** A function that draws once per frame, however often it is called before that. */
+export function perFrame(draw) {
+  let due = false;
+  return () => {
+    if (due) return;
+    due = true;
+    requestAnimationFrame(() => {
+      due = false;
+      draw();
+    });
+  };
+}
+
 /** Saves content as a file of this name. */
 export function save(name, blob) {
   const link = h("a", { href: URL.createObjectURL(blob), download: name });

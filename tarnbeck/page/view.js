@@ -2,7 +2,7 @@
 import { follow, get, getAs, pathOf } from "./api.js";
 import { Chart, swatch } from "./chart.js";
 import { curl, python, sql } from "./code.js";
-import { choice, h, put, save, table, toggle, trouble } from "./dom.js";
+import { choice, h, perFrame, put, save, table, toggle, trouble } from "./dom.js";
 import { Heat, topList } from "./pictures.js";
 import { address, candle, CHARTS, LIVE_ROWS, parameters, RANGES, read } from "./question.js";
 import { colourOf, fromSpeed, named, Rows, series } from "./rows.js";
@@ -28,7 +28,8 @@ export async function view(main, { rest, query, system, leaving }) {
 
 class View {
   constructor(known, asked, views) {
-    Object.assign(this, { known, asked, views, rows: new Rows(), values: SEEN.get(known.view) ?? new Map(), stop: () => {}, batch: [], lists: [], due: false, seen: 0 });
+    Object.assign(this, { known, asked, views, rows: new Rows(), values: SEEN.get(known.view) ?? new Map(), stop: () => {}, batch: [], lists: [], seen: 0 });
+    this.render = perFrame(() => this.draw());
     SEEN.set(known.view, this.values);
     this.chart = new Chart((from, to) => this.go({ last: "", since: new Date(from).toISOString(), until: new Date(to).toISOString(), live: false }));
     addEventListener("themed", (this.themed = () => this.render()));
@@ -161,16 +162,6 @@ class View {
 
   failed(error) {
     put(this.problem, trouble(error));
-  }
-
-  /** Draws once for all that came since the last picture. */
-  render() {
-    if (this.due) return;
-    this.due = true;
-    requestAnimationFrame(() => {
-      this.due = false;
-      this.draw();
-    });
   }
 
   draw() {
