@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tarnbeck.serve.clock import now
 from tests.page.market import Market
 
 ARTIFACTS = Path(__file__).parents[2] / "artifacts" / "page"
 Look = Callable[..., Page]
+# What a page shows comes when a busy machine lets it; each wait ends as soon as it is there.
+PATIENCE = 60_000
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +44,7 @@ def look(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Look]:
             viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light", accept_downloads=True
         )
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: wrong.append(str(error)))
 
         def said(message: object) -> None:

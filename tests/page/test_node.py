@@ -77,7 +77,9 @@ def test_a_version_is_built_verified_switched_to_and_back(shell: Shell, page: Pa
     page.get_by_role("button", name="Do it").click()
     expect(page.get_by_text(re.compile(r"total: \d+ records? in"))).to_be_visible(timeout=120_000)
     card.get_by_role("button", name="Verify").click()
-    expect(page.get_by_text(re.compile("total: equal: .* of both versions are the same"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(re.compile("total: equal: .* of both versions are the same"))).to_be_visible(
+        timeout=120_000
+    )
     card.get_by_role("button", name="Switch to it").click()
     page.get_by_role("button", name="Cancel").click()
     expect(card.get_by_role("button", name="Roll back")).to_have_count(0)
