@@ -54,7 +54,7 @@ class Rig:
 
     @property
     def root(self) -> str:
-        return str(self.folder / "lake at its end")
+        return str(self.folder / "lake")
 
     def register(self) -> None:
         register(self.app, self.store, self.log)

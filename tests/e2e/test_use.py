@@ -123,7 +123,7 @@ def test_an_app_counts_a_stream_of_another_from_its_lake_and_its_log_and_writes_
     job(desk, do="batch")
     assert all(view["equal"] for view in job(desk, do="audit")["views"])
     assert job(desk, do="batch", full=True)["views"][0]["records"] == 300
-    job(desk, do="replay", view="levels at the end of the log")
+    job(desk, do="replay", view="levels")
     assert job(desk, do="verify", view="levels")["equal"]
     assert job(desk, do="lake") == {"tables": []}
     assert job(desk, do="optimize") == {"merged": []}
