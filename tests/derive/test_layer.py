@@ -140,7 +140,8 @@ def test_the_later_of_two_relays_shuts_the_earlier_out(broker: Broker, topic_nam
 
         with running(work):
             awaited(shut_out, "the first is shut out")
-            with pytest.raises(LogError, match="fenced"):
+            # In which words the broker refuses depends on how far its transaction was.
+            with pytest.raises(LogError, match=f"can't write topic '{target.topic}'"):
                 first.result()
             sent = next(numbers)
             awaited(lambda: len(held(log, target.topic)) >= sent, "all records")
