@@ -54,16 +54,22 @@ async function show() {
   put(document.getElementById("nav"), Object.entries(PAGES).map(([key, [text]]) =>
     h("a", { href: `#/${key}`, "aria-current": page === PAGES[key] ? "page" : null }, text)));
   document.title = `${page[0]} · tarnbeck`;
-  const main = document.getElementById("main");
-  const leaving = [];
-  leave = () => leaving.forEach((end) => end());
+  // A page draws into a place of its own, which is shown when it is ready, unless another was asked for meanwhile.
+  const place = h("div", {}), leaving = [];
+  let left = false;
+  leave = () => {
+    left = true;
+    leaving.forEach((end) => end());
+  };
   try {
-    await page[1](main, { rest, query: new URLSearchParams(query), system, leaving });
+    await page[1](place, { rest, query: new URLSearchParams(query), system, leaving });
   } catch (error) {
-    put(main, h("h1", {}, page[0]), trouble(error));
+    put(place, h("h1", {}, page[0]), trouble(error));
     const again = setTimeout(show, 2000);
     leaving.push(() => clearTimeout(again));
   }
+  if (left) leaving.forEach((end) => end());
+  else put(document.getElementById("main"), place);
 }
 
 function theme() {
