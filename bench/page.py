@@ -155,40 +155,40 @@ def _frames(page: Page) -> list[float]:
 
 
 def _subscribers(store: SQLiteStore, view: View, url: str, pid: int) -> Figure:
-    one, _ = _followed(store, view, url, pid, 1)
-    many, updates = _followed(store, view, url, pid, MANY)
+    one, _, _ = _followed(store, view, url, pid, 1)
+    many, updates, changes = _followed(store, view, url, pid, MANY)
     return Figure(
         "subscribers",
-        f"the server's share of a core with {MANY} live subscribers of one view, {1 / BEAT:g} changes a second, "
-        "against one",
+        f"the server's share of a core with {MANY} live subscribers of one view, against one",
         f"{many:.0%}",
         f"{one:.0%}",
         many / one,
         SUBSCRIBERS,
         notes=(
-            f"{updates / MANY / SECONDS:.1f} updates a second for each; a change that comes while one is being sent "
-            "is told with the next",
+            f"{changes / SECONDS:.1f} commits a second, {updates / MANY / SECONDS:.1f} updates a second for each: "
+            "a commit that changes nothing of the answer is told to nobody",
             f"the server's memory afterwards: {_memory(pid):,.0f} MB",
         ),
     )
 
 
-def _followed(store: SQLiteStore, view: View, url: str, pid: int, count: int) -> tuple[float, int]:
-    """The share of a core that the server takes, and how many updates all subscribers got."""
+def _followed(store: SQLiteStore, view: View, url: str, pid: int, count: int) -> tuple[float, int, int]:
+    """The share of a core that the server takes, and how many updates all subscribers got of how many commits."""
     context = multiprocessing.get_context("spawn")
     mine, theirs = context.Pipe()
     process = context.Process(target=_listen, args=(url, count, theirs))
     process.start()
     mine.recv()
-    began, used = time.perf_counter(), _used(pid)
+    began, used, commits = time.perf_counter(), _used(pid), 0
     while (passed := time.perf_counter() - began) < SECONDS:
         stored.commit(store, view, _ticks(view, now(), 1))
+        commits += 1
         time.sleep(max(0.0, BEAT - (time.perf_counter() - began - passed)))
     share = (_used(pid) - used) / (time.perf_counter() - began)
     mine.send(None)
     updates = int(mine.recv())
     process.join(30)
-    return share, updates
+    return share, updates, commits
 
 
 def _listen(url: str, count: int, told: Connection) -> None:
