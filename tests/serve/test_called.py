@@ -17,6 +17,8 @@ from tarnbeck.store.sqlite import SQLiteStore
 from tests.serve.sample import Event, cut_after, filled
 from tests.serve.test_shape import sites
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def sold(events: list[Event], tmp_path_factory: pytest.TempPathFactory) -> Iterator[SQLiteStore]:

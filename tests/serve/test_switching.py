@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("switches", [6, pytest.param(40, marks=pytest.mark.long)])
 def test_no_answer_is_wrong_missing_or_mixed_while_views_are_switched(switches: int, tmp_path: Path) -> None:
