@@ -4,47 +4,28 @@ from __future__ import annotations
 
 import math
 import statistics
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from tarnbeck.examples import strategy
 from tarnbeck.serve.client import connect
 from tests.examples.fed import NOON, Row, good, played, ran, stored
+from tests.examples.recount import floor, grouped, true_at
 
 pytestmark = pytest.mark.long
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-UNIX = datetime(1970, 1, 1, tzinfo=UTC)
-K = TypeVar("K", bound=Hashable)
-
-
-def floor(moment: datetime, length: timedelta) -> datetime:
-    return UNIX + (moment - UNIX) // length * length
-
-
-def grouped(events: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]]:
-    """The events of each key, in the order of their times; of equal times, in the order in which they came."""
-    found: dict[K, list[Row]] = defaultdict(list)
-    for event in sorted(events, key=lambda each: each["time"]):
-        found[key(event)].append(event)
-    return found
 
 
 def near(value: Any) -> Any:
     return pytest.approx(float(value), rel=1e-9, abs=1e-9)
-
-
-def true_at(changes: list[Row], moment: datetime) -> Row | None:
-    """The latest of one key's changes, in order, that had happened by then."""
-    place = bisect_right([each["time"] for each in changes], moment)
-    return changes[place - 1] if place else None
 
 
 def test_bitcoin_has_the_candles_of_every_minute() -> None:
