@@ -3,7 +3,7 @@ import { get } from "./api.js";
 import { h, put, s } from "./dom.js";
 import { count, rate, seconds } from "./text.js";
 
-const WIDE = 210, TALL = 84, GAP = 22, BETWEEN = 96;
+const WIDE = 210, TALL = 104, GAP = 22, BETWEEN = 96;
 
 export async function flow(main, { system, leaving }) {
   await get("/flow"); // where no node runs there is nothing to draw, and the page says so
@@ -40,16 +40,15 @@ function columns(system) {
     boxes: [
       streams.map((stream) => ({
         id: `stream ${stream.stream}`, name: stream.stream, href: `#/streams/${encodeURIComponent(stream.stream)}`,
-        lines: [stream.source ? `made of ${stream.source}` : stream.owner ? `of app ${stream.owner}` : "stream", count(stream.records, "record")],
+        lines: [stream.source ? `made of ${stream.source}` : stream.owner ? `of app ${stream.owner}` : "stream", count(stream.records, "record"), `end ${stream.end}`],
       })),
       [layer("log", "log", ["Kafka topics", count(streams.length, "stream")])],
       [layer("speed", "speed layer", ["every view, live", ...behind(part("speed"))]),
-        layer("lake", "lake", [count(streams.reduce((all, each) => all + each.lake_records, 0), "record"), ...behind(part("lake"))]),
+        layer("lake", "lake", [count(streams.reduce((all, each) => all + each.lake_records, 0), "record"), ...behind(part("lake")), `cut ${streams.map((each) => each.lake_cut).join(", ")}`]),
         layer("batch", "batch layer", ["from the lake", batched(views)])],
       views.map((view) => ({
         id: `view ${view.view}`, name: view.view, href: `#/view/${encodeURIComponent(view.view)}`,
-        lines: [`version ${view.version}, ${view.state}`, ...behind(view)], broken: view.state === "building" ? null : undefined,
-        title: `cut ${view.cut}`,
+        lines: [`version ${view.version}, ${view.state}`, ...behind(view), `cut ${view.cut}`], broken: view.state === "building" ? null : undefined,
       })),
     ],
     lines: [
@@ -104,8 +103,8 @@ function node(box, [x, y]) {
   const lines = box.broken ? [box.broken.state, (box.broken.error ?? "").split("\n")[0].slice(0, 30)] : box.lines;
   return s("a", { href: box.href, class: box.broken ? "bad" : null, "aria-label": `${box.name}: ${lines.join(", ")}` },
     s("rect", { x, y, width: WIDE, height: TALL }),
-    box.title || box.broken ? s("title", {}, box.broken?.error ?? box.title) : null,
+    s("title", {}, box.broken?.error ?? lines.join("\n")),
     text(box.name.length > 24 ? `${box.name.slice(0, 23)}…` : box.name, 0, "name"),
-    lines.slice(0, 2).map((each, i) => text(each, i + 1, /behind/.test(each) ? "small warn" : "small")));
+    lines.slice(0, 3).map((each, i) => text(each.length > 32 ? `${each.slice(0, 31)}…` : each, i + 1, /behind/.test(each) ? "small warn" : "small")));
 }
 

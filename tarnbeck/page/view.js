@@ -20,7 +20,7 @@ export async function view(main, { rest, query, system, leaving }) {
   if (!views.length) return put(main, h("h1", {}, "Views"), h("p", {}, "The app declares no views yet."));
   const known = views.find((each) => each.view === rest[0]) ?? (rest[0] ? null : views[0]);
   if (!known) throw new Error(`There is no view '${rest[0]}'.\n  The app has: ${views.map((each) => each.view).join(", ")}`);
-  const page = new View(known, read(known, query), views, leaving);
+  const page = new View(known, read(known, query), views);
   put(main, page.element);
   page.ask();
   leaving.push(() => page.end(), system.listen(({ known: flow }) => page.lag(flow.views.find((each) => each.view === known.view))));

@@ -28,6 +28,7 @@ class Node:
             for part in ("log", "lake", "speed", "batch", "serving")
         ]
         streams = [{"stream": "trades", "owner": None, "records": count, "lake_records": count, **lag}]
+        streams[0] |= {"end": f"0:{count}", "lake_cut": f"0:{count}"}
         views = [
             {
                 "view": view,
