@@ -14,6 +14,7 @@ from tarnbeck.cli.place import store_of
 PARTS = ("part", "state", "lag_records", "lag_seconds", "rate", "records", "bytes", "error")
 VIEWS = ("view", "version", "state", "cut", "generation_cut", "lag_records", "lag_seconds")
 STREAMS = ("stream", "end", "lake_cut", "lag_records", "lag_seconds", "rate")
+JOBS = ("job", "view", "step", "done", "left", "seconds")
 PROCESSES = ("process", "pid", "cpu", "memory", "up")
 TITLES = {
     "lag_records": "records behind",
@@ -26,7 +27,8 @@ TITLES = {
 def status(json: Json = False, folder: Folder = FOLDER) -> None:
     """Show every part and how far it is.
 
-    Its state, its cut, how far it is behind in events and seconds, its rate, its last error.
+    Its state, its cut, how far it is behind in events and seconds, its rate, its last error; jobs that run, and how far
+    they are.
     """
     from tarnbeck.node.running import running
 
@@ -41,8 +43,16 @@ def status(json: Json = False, folder: Folder = FOLDER) -> None:
     for name, columns in (("parts", PARTS), ("streams", streams), ("views", VIEWS)):
         if told[name]:
             show.rows([TITLES.get(column, column) for column in columns], _rows(told[name], columns))
+    if told.get("jobs"):
+        show.rows(JOBS, [_job(each) for each in told["jobs"]])
     if told.get("processes"):
         show.rows(PROCESSES, [_process(each) for each in told["processes"]])
+
+
+def _job(going: dict[str, Any]) -> list[Any]:
+    done, left = going["done"], going["left"]
+    shown = {"done": None if done is None else f"{done:.0%}", "left": None if left is None else f"{left:.0f} s"}
+    return [(going | shown)[column] for column in JOBS]
 
 
 def _process(found: dict[str, Any]) -> tuple[Any, ...]:

@@ -40,14 +40,16 @@ class Child:
         self._reader = threading.Thread(target=self._read, name=f"{self.name}-reader", daemon=True)
         self._reader.start()
 
-    def send(self, message: Message) -> None:
+    def send(self, message: Message) -> bool:
+        """Whether there is still a process to tell; that one ended before it answered, the reader tells."""
         assert self.process.stdin is not None  # noqa: S101 (opened as a pipe above)
         with self._lock:
             try:
                 self.process.stdin.write(json.dumps(message).encode() + b"\n")
                 self.process.stdin.flush()
             except (BrokenPipeError, ValueError):
-                return  # it ended; the reader tells
+                return False
+        return True
 
     def _read(self) -> None:
         assert self.process.stdout is not None  # noqa: S101 (opened as a pipe above)

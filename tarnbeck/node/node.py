@@ -6,7 +6,6 @@ import dataclasses
 import fcntl
 import json
 import os
-import queue
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +20,7 @@ from tarnbeck.log import broker
 from tarnbeck.log.broker import Broker
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.node import progress, versions
+from tarnbeck.node.asked import Asked
 from tarnbeck.node.channel import Child, Message
 from tarnbeck.node.flow import Flow
 from tarnbeck.node.grow import grow
@@ -64,9 +64,7 @@ class Node:
         self._given_up: set[str] = set()
         self._restarts = 0
         self._loading = True
-        self._waiting: dict[int, queue.SimpleQueue[Message]] = {}
-        self._count = 0
-        self._lock = threading.Lock()
+        self._asked = Asked()
         self._folder_lock: IO[bytes] | None = None
         self._broker: Broker | None = None
         self._server: Server | None = None
@@ -164,10 +162,7 @@ class Node:
                 # What fails again and again in the same way is told once.
                 self._tell(f"{message['part']}: {message['failed'].splitlines()[0]}")
         elif "id" in message:
-            with self._lock:
-                waiting = self._waiting.get(message["id"])
-            if waiting is not None:
-                waiting.put(message)
+            self._asked.take(message)
         elif "ended" in message and not self._stop.is_set():
             self._ended(part, message["ended"])
 
@@ -175,10 +170,8 @@ class Node:
         """A process that died is started again; what it was asked for is told to have failed."""
         self._errors[part] = f"the {part} process ended with code {code} and was started again"
         self._tell(self._errors[part])
-        with self._lock:
-            waiting = list(self._waiting.values()) if part == "work" else []
-        for each in waiting:
-            each.put({"error": {"kind": "SetupError", "message": self._errors[part]}})
+        if part == "work":
+            self._asked.lost(self._errors[part])
         self._restarts += 1
         if not self._stop.wait(min(2.0**self._restarts, LONGEST_PAUSE)):
             self._spawn(part)
@@ -192,21 +185,7 @@ class Node:
         if job.get("do") == alerts.TEST:
             yield {"result": {"told": self.alerts.test(str(job.get("rule")))}}
             return
-        mine: queue.SimpleQueue[Message] = queue.SimpleQueue()
-        with self._lock:
-            self._count += 1
-            number = self._count
-            self._waiting[number] = mine
-        try:
-            self._children["work"].send({"id": number, "job": job})
-            while True:
-                update = mine.get()
-                yield {key: value for key, value in update.items() if key != "id"}
-                if "result" in update or "error" in update:
-                    return
-        finally:
-            with self._lock:
-                del self._waiting[number]
+        yield from self._asked.run(self._children["work"].send, job)
 
     def _resume(self, building: Sequence[int]) -> None:
         """Replays history into what can't answer yet, at the rate that was last allowed, until all can."""
@@ -283,7 +262,7 @@ class Node:
             self._part("serving", "running", []),
         ]
         found = {"app": self.app.name, "url": self.url, "parts": parts, "streams": streams, "views": views}
-        return found | {"processes": self._meter.figures()}
+        return found | {"jobs": self._asked.going(), "processes": self._meter.figures()}
 
     def _processes(self) -> dict[str, int]:
         broker = {} if self._broker is None else {"broker": self._broker.pid}

@@ -6,12 +6,14 @@ import { count, moment, number, seconds } from "./text.js";
 const EVERY = 2000;
 const LOOK = { live: "good", ready: "good", behind: "warn", building: "warn" };
 
-export async function versions(main, { leaving }) {
-  const told = h("div", { role: "status" });
+export async function versions(main, { system, leaving }) {
+  const told = h("div", { role: "status" }), going = h("div", {});
   const list = h("div", {});
   put(main, h("h1", {}, "Versions"), h("p", { class: "quiet" }, "A changed view is built beside the one that answers (", h("code", {}, "tarnbeck deploy app.py"), "), proven, and switched to in an instant. Both stay fed, so the way back is as short."),
-    mayChange() ? null : h("p", { class: "trouble" }, NO_TOKEN), told, list);
+    mayChange() ? null : h("p", { class: "trouble" }, NO_TOKEN), told, going, list);
   let busy = false, over = false;
+  // What somebody else asked for, or the node itself; one's own job has its bar already.
+  leaving.push(system.listen(({ known }) => put(going, busy ? [] : known.jobs.map(bar))));
   const draw = async () => {
     const { views } = await get("/versions");
     put(list, views.map((view) => card(view, act)));
@@ -21,13 +23,10 @@ export async function versions(main, { leaving }) {
     const reason = question === null ? "" : await confirmed(question);
     if (reason === null) return;
     busy = true;
-    const bar = h("progress", { max: "1", "aria-label": "progress" }), words = h("span", {}, " asking");
-    put(told, h("p", {}, bar, words));
+    put(going);
+    put(told, bar({ job: work.do, step: "asking" }));
     try {
-      const done = await job(reason ? { ...work, reason } : work, (update) => {
-        if (update.done !== undefined && update.done !== null) bar.value = update.done;
-        words.textContent = ` ${update.view ?? ""} ${update.step ?? ""}${update.left ? `, ${seconds(update.left)} left` : ""}`;
-      });
+      const done = await job(reason ? { ...work, reason } : work, (update) => put(told, bar({ job: work.do, ...update })));
       put(told, report(done));
     } catch (error) {
       put(told, trouble(error));
@@ -42,6 +41,12 @@ export async function versions(main, { leaving }) {
   leaving.push(() => { over = true; });
   await draw();
   setTimeout(beat, EVERY);
+}
+
+/** How far a job is. */
+function bar({ job, view, step, done, left }) {
+  const words = [job, view, step, left ? `${seconds(left)} left` : null].filter(Boolean).join(", ");
+  return h("p", { class: "going" }, h("progress", { max: "1", value: done ?? null, "aria-label": words }), ` ${words}`);
 }
 
 function card(view, act) {

@@ -41,7 +41,8 @@ class Node:
             }
             for view, version in self._market.store.aliases().items()
         ]
-        return {"app": "market", "url": "", "parts": parts, "streams": streams, "views": views}
+        found = {"app": "market", "url": "", "parts": parts, "streams": streams, "views": views}
+        return found | {"jobs": self._market.jobs}
 
     def run(self, job: dict[str, Any]) -> Any:
         yield {"result": {"views": []}}
@@ -72,6 +73,7 @@ class Market:
         self.app.table("newest", trades, key="item", select=["price"])
         self.store = SQLiteStore(folder / "store", clock=clock)
         self.events: list[Event] = []
+        self.jobs: list[dict[str, Any]] = []
         register(self.store, self.app)
         self.server = self.serve(0)
 

@@ -183,3 +183,15 @@ def test_the_page_is_light_and_needs_nothing_from_elsewhere(market: Market, look
     files = {url for url in asked if "/page/" in url} | {market.server.url + "/"}
     packed = sum(len(gzip.compress(httpx.get(url).content)) for url in files)
     assert packed < 600_000
+
+
+def test_what_others_have_asked_for_is_seen_while_it_goes_on(market: Market, look: Look) -> None:
+    job = {"job": "replay", "view": "total version 2", "step": "10 of 40 records", "left": 42.0, "seconds": 14.0}
+    market.jobs = [{**job, "done": 0.25}]
+    page = look(f"{market.server.url}/#/versions")
+    bar = page.get_by_role("progressbar", name="replay, total version 2, 10 of 40 records, 42 s left")
+    expect(bar).to_have_js_property("value", 0.25)
+    market.jobs = [{**job, "done": None, "step": "publishing"}]
+    expect(page.get_by_role("progressbar", name="publishing")).to_be_visible()
+    market.jobs = []
+    expect(page.get_by_role("progressbar")).to_have_count(0)
