@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from typing import Annotated, NoReturn
@@ -13,6 +14,7 @@ from tarnbeck.cli import show
 from tarnbeck.cli.options import APP, FOLDER, AppFile, Batches, Folder, Seconds
 from tarnbeck.cli.place import Broker, Properties, properties_of
 from tarnbeck.cli.signals import asked_to_stop, stopped_by_signals
+from tarnbeck.errors import UsageError
 
 
 def up(
@@ -51,6 +53,7 @@ def up(
         master=master,
         lake=lake,
         app=app.absolute(),
+        token=given_token(),
     )
     changes = Reload(app.absolute()) if reload else None
     again = False
@@ -69,15 +72,27 @@ def up(
                 node.stop()
                 again = not stop.is_set()
     if again:
-        start_again(node.url.rpartition(":")[2])
+        start_again(node.url.rpartition(":")[2], node.token)
     log("stopped")
 
 
-def start_again(port: str) -> NoReturn:
+TOKEN = "TARNBECK_TOKEN"  # noqa: S105 (the name of a variable)
+
+
+def given_token() -> str | None:
+    """The token that this start is told to take; what this process starts must not inherit it."""
+    token = os.environ.pop(TOKEN, None)
+    if token is not None and not re.fullmatch(r"[!-~]{16,}", token):
+        raise UsageError(f"up: bad {TOKEN}\n  expected 16 or more ASCII characters, none of them blank")
+    return token
+
+
+def start_again(port: str, token: str) -> NoReturn:
     """Runs the same command in this process's place: a new Python, as this one keeps the modules that it has loaded.
 
-    The port stays the one that browsers and programs know by now.
+    Port and token stay those that browsers and programs know by now.
     """
+    os.environ[TOKEN] = token
     same, named = sys.orig_argv[1:], ["--port", port]
     os.execv(sys.executable, [sys.executable, *same, *([] if same[-2:] == named else named)])  # noqa: S606
 

@@ -69,7 +69,7 @@ class Node:
         self._broker: Broker | None = None
         self._server: Server | None = None
         self._tell: Tell = lambda _: None
-        self.url = ""
+        self.url = self.token = ""
 
     def __enter__(self) -> Self:
         return self
@@ -135,14 +135,14 @@ class Node:
         self._children[part] = Child(f"tarnbeck.node.{part}", self.settings, lambda m: self._received(part, m))
 
     def _serve(self) -> None:
-        token = secrets.token_urlsafe(32)
-        api = application(self.store, log=self.log, control=self, token=token, host=self.settings.host)
+        self.token = self.settings.token or secrets.token_urlsafe(32)
+        api = application(self.store, log=self.log, control=self, token=self.token, host=self.settings.host)
         self._server = _listening(api, self.settings)
         self.url = self._server.url
         facts = {
             "pid": os.getpid(),
             "url": self.url,
-            "token": token,
+            "token": self.token,
             "app": self.app.name,
             "broker": self.log.bootstrap,
         }

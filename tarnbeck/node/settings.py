@@ -27,6 +27,8 @@ class Settings:
     lake: str | None = None
     app: Path | None = None
     """The file that declares the application, which the node's other processes load for the aggregates in it."""
+    token: str | None = None
+    """What allows to change things over HTTP; a new one at each start if it is not given."""
 
     @property
     def store(self) -> Path:

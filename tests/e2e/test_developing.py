@@ -58,9 +58,13 @@ class Developing:
 
     @property
     def url(self) -> str:
+        return str(self.facts["url"])
+
+    @property
+    def facts(self) -> dict[str, Any]:
         facts = running(self.folder / ".tarnbeck")
         assert facts is not None
-        return str(facts["url"])
+        return facts
 
     def rows(self, view: str, **question: Any) -> list[dict[str, Any]]:
         with tb.connect(self.folder / ".tarnbeck") as client:
@@ -117,13 +121,13 @@ def test_a_new_app_is_asked_examined_drawn_and_changed_and_nothing_is_lost(tmp_p
         doubled = app.rows("sales", item="tea", per="day")
         assert [row["turnover"] for row in doubled] == [2 * row["turnover"] for row in before]
 
-        url = app.url
+        known = app.url, app.facts["token"]
         app.edit(("2 * price * pieces", "price * pieces"), ("pieces int", "pieces int, note string"))
         app.await_told("starting again")
         app.await_told("stream 'orders' has new columns")
         app.await_told("switched: sales from version 4 to 1")
         assert app.rows("sales", item="tea", per="day") == before
-        assert app.url == url
+        assert (app.url, app.facts["token"]) == known
         assert all(view["equal"] for view in app.run("audit")["views"])
 
         app.up.send_signal(signal.SIGINT)
