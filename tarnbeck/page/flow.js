@@ -42,10 +42,10 @@ function columns(system) {
         id: `stream ${stream.stream}`, name: stream.stream, href: `#/streams/${encodeURIComponent(stream.stream)}`,
         lines: [stream.source ? `made of ${stream.source}` : stream.owner ? `of app ${stream.owner}` : "stream", count(stream.records, "record"), `end ${stream.end}`],
       })),
-      [layer("log", "log", ["Kafka topics", count(streams.length, "stream")])],
-      [layer("speed", "speed layer", ["every view, live", ...behind(part("speed"))]),
-        layer("lake", "lake", [count(streams.reduce((all, each) => all + each.lake_records, 0), "record"), ...behind(part("lake")), `cut ${streams.map((each) => each.lake_cut).join(", ")}`]),
-        layer("batch", "batch layer", ["from the lake", batched(views)])],
+      [layer("log", "log", ["Kafka topics", count(streams.length, "stream"), places("end", streams, "end")])],
+      [layer("speed", "speed layer", ["every view, live", ...behind(part("speed")), places("cut", views, "cut")]),
+        layer("lake", "lake", [count(streams.reduce((all, each) => all + each.lake_records, 0), "record"), ...behind(part("lake")), places("cut", streams, "lake_cut")]),
+        layer("batch", "batch layer", ["from the lake", batched(views), places("cut", views, "generation_cut")])],
       views.map((view) => ({
         id: `view ${view.view}`, name: view.view, href: `#/view/${encodeURIComponent(view.view)}`,
         lines: [`version ${view.version}, ${view.state}`, ...behind(view), `cut ${view.cut}`], broken: view.state === "building" ? null : undefined,
@@ -60,6 +60,12 @@ function columns(system) {
   };
 }
 
+/** Where several things stand, each place once: mostly all stand at one. */
+function places(word, list, field) {
+  const known = [...new Set(list.map((each) => each[field]).filter(Boolean))];
+  return known.length ? `${word} ${known.join(", ")}` : `no ${word} yet`;
+}
+
 function batched(views) {
   const done = views.filter((view) => view.generation_records).length;
   return done === views.length ? `${count(done, "view")} merged` : `${done} of ${views.length} views merged`;
@@ -69,17 +75,17 @@ function drawn(system, upright) {
   const { boxes, lines } = columns(system);
   const most = Math.max(...boxes.map((column) => column.length));
   const along = upright ? TALL + 46 : WIDE + BETWEEN, across = upright ? WIDE + GAP : TALL + GAP;
-  const places = new Map();
+  const spots = new Map();
   boxes.forEach((column, i) => column.forEach((box, j) => {
     const middle = ((most - column.length) * across) / 2;
     const [a, b] = [i * along + 4, middle + j * across + 4];
-    places.set(box.id, upright ? [b, a] : [a, b]);
+    spots.set(box.id, upright ? [b, a] : [a, b]);
   }));
   const width = (upright ? most * across - GAP : boxes.length * along - BETWEEN) + 8;
   const height = (upright ? boxes.length * along - 46 : most * across - GAP) + 8;
   const picture = s("svg", { class: "flow", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "how data flows through the app" },
-    lines.map(([from, to, value]) => edge(places.get(from), places.get(to), value, upright, from, to)),
-    boxes.flat().map((box) => node(box, places.get(box.id))));
+    lines.map(([from, to, value]) => edge(spots.get(from), spots.get(to), value, upright, from, to)),
+    boxes.flat().map((box) => node(box, spots.get(box.id))));
   picture.style.maxHeight = upright ? "none" : "72vh";
   return picture;
 }
