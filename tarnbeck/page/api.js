@@ -1,16 +1,18 @@
 // The HTTP API as the page uses it: nothing here that curl could not do.
 
-const HELD = "tarnbeck-token";
+import { keep, recall } from "./keep.js";
+
+const HELD = "tarnbeck-token", TAB = "sessionStorage";
 
 /** The token that changes are allowed with, out of the address that `tarnbeck page` gives. */
 export function takeToken() {
-  const found = /[#&]token=([\w-]+)/.exec(location.hash);
+  const found = /[#&]token=([^&]+)/.exec(location.hash);
   if (!found) return;
-  sessionStorage.setItem(HELD, found[1]);
+  keep(HELD, decodeURIComponent(found[1]), TAB);
   history.replaceState(null, "", "#/flow");
 }
 
-export const mayChange = () => sessionStorage.getItem(HELD) !== null;
+export const mayChange = () => recall(HELD, TAB) !== null;
 export const NO_TOKEN = "This page may look but not change. Run `tarnbeck page` in the app's folder and open the address that it prints.";
 
 async function checked(response) {
@@ -27,7 +29,7 @@ async function asked(path, options) {
   try {
     response = await fetch(path, options);
   } catch (error) {
-    if (error.name === "AbortError") throw error;
+    if (options.signal?.aborted && options.signal.reason?.name !== "TimeoutError") throw error;
     throw Object.assign(new Error("The server does not answer.\n  Is `tarnbeck up` running? This page goes on when it is."), { status: 0 });
   }
   return checked(response);
@@ -44,7 +46,7 @@ export const send = async (stream, text) =>
 export async function job(work, told = () => {}) {
   if (!mayChange()) throw new Error(NO_TOKEN);
   const response = await asked("/control/jobs", {
-    method: "POST", body: JSON.stringify(work), headers: { authorization: `Bearer ${sessionStorage.getItem(HELD)}` },
+    method: "POST", body: JSON.stringify(work), headers: { authorization: `Bearer ${recall(HELD, TAB)}` },
   });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -64,27 +66,55 @@ export async function job(work, told = () => {}) {
 
 export const pathOf = (view) => `/views/${encodeURIComponent(view)}`;
 
-/** Follows a question; comes again by itself when the server was gone. Gives a function that ends it. */
+const LONGEST_PAUSE = 30000;
+
+/**
+ * Follows a question; comes again by itself when the server was gone. Gives a function that ends it.
+ *
+ * A browser has few connections to a server for all its tabs together: a tab that nobody sees gives its own back.
+ */
 export function follow(view, parameters, { update, lost, refused }) {
-  let source = null, again = 0, over = false;
+  let source = null, again = 0, over = false, pause = 1000;
+  const close = () => {
+    clearTimeout(again);
+    source?.close();
+    source = null;
+  };
   const open = () => {
+    close();
+    if (over || document.hidden) return;
     source = new EventSource(`${pathOf(view)}/live?${parameters}`);
-    source.onmessage = (event) => update(JSON.parse(event.data));
-    source.addEventListener("failure", (event) => refused(new Error(JSON.parse(event.data).error.message)));
+    source.onmessage = (event) => {
+      pause = 1000;
+      update(JSON.parse(event.data));
+    };
+    source.addEventListener("failure", (event) => {
+      close();
+      refused(new Error(JSON.parse(event.data).error.message));
+      retry();
+    });
     source.onerror = () => {
       lost();
-      if (source.readyState !== EventSource.CLOSED || over) return;
+      if (source?.readyState !== EventSource.CLOSED) return;
       // A browser gives up when a server refuses: whether for good, the server tells in words.
-      get(`${pathOf(view)}?${parameters}`).then(retry, (error) => (error.status === 400 || error.status === 404 ? refused(error) : retry()));
+      get(`${pathOf(view)}?${parameters}`).then(retry, (error) => {
+        if (over) return;
+        if (error.status) refused(error);
+        if (error.status !== 400 && error.status !== 404) retry();
+      });
     };
   };
   const retry = () => {
-    if (!over) again = setTimeout(open, 1000);
+    if (over) return;
+    clearTimeout(again);
+    again = setTimeout(open, pause);
+    pause = Math.min(LONGEST_PAUSE, pause * 2);
   };
+  document.addEventListener("visibilitychange", open);
   open();
   return () => {
     over = true;
-    clearTimeout(again);
-    source.close();
+    document.removeEventListener("visibilitychange", open);
+    close();
   };
 }

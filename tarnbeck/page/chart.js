@@ -14,8 +14,9 @@ export class Chart {
   constructor(chosen) {
     this.back = h("canvas", { tabindex: "0", role: "img", "aria-label": "chart, empty" });
     this.front = h("canvas", { class: "front", "aria-hidden": "true" });
-    this.tip = h("div", { class: "tip", role: "status", hidden: true });
-    this.element = h("div", { class: "chart" }, this.back, this.front, this.tip);
+    this.tip = h("div", { class: "tip", hidden: true });
+    this.spoken = h("div", { class: "spoken", role: "status" });
+    this.element = h("div", { class: "chart" }, this.back, this.front, this.tip, this.spoken);
     this.data = { kind: "line", series: [], speed: [], span: 0 };
     this.at = null;
     this.drag = null;
@@ -65,14 +66,14 @@ export class Chart {
     }
     ink.font = "11px system-ui";
     ink.lineWidth = 1;
-    for (const value of ticks(low, high, (height - TOP - BOTTOM) / 48)) {
+    for (const [value, text] of ticks(low, high, (height - TOP - BOTTOM) / 48)) {
       ink.strokeStyle = colour("grid");
       ink.beginPath();
       ink.moveTo(LEFT, Math.round(y(value)) + 0.5);
       ink.lineTo(width - RIGHT, Math.round(y(value)) + 0.5);
       ink.stroke();
       ink.fillStyle = colour("quiet");
-      ink.fillText(number(value, 6), width - RIGHT + 6, y(value) + 4);
+      ink.fillText(text, width - RIGHT + 6, y(value) + 4);
     }
     for (const [at, text] of moments(from, to, (width - RIGHT) / 90)) {
       ink.fillStyle = colour("quiet");
@@ -157,6 +158,8 @@ export class Chart {
     this.at = longest.times[Math.max(0, Math.min(last, now + steps[event.key]))];
     this.over = true;
     this.pointed();
+    // Told when somebody goes there, not whenever the data under a resting pointer changes.
+    put(this.spoken, this.tip.textContent);
   }
 
   pointed() {
@@ -190,15 +193,17 @@ export class Chart {
     }
     this.tip.hidden = start === null;
     if (start === null) return;
-    put(this.tip, h("div", { class: "quiet" }, moment(start)), rows.slice(0, 14));
+    put(this.tip, h("div", { class: "quiet" }, `${moment(start)} UTC`), rows.slice(0, 14));
     const left = at + 14 + 240 > frame.width ? at - 14 - this.tip.offsetWidth : at + 14;
     this.tip.style.transform = `translate(${Math.max(0, left)}px, ${TOP + 6}px)`;
   }
 
   picture() {
-    return new Promise((done) => this.back.toBlob(done, "image/png"));
+    return pictureOf(this.back);
   }
 }
+
+export const pictureOf = (canvas) => new Promise((done) => canvas.toBlob(done, "image/png"));
 
 export function swatch(colour) {
   const element = h("i", { class: "swatch" });
@@ -253,6 +258,7 @@ function line(ink, frame, series, colour) {
   if (last - first < 40) {
     ink.fillStyle = series.colour;
     for (let i = first; i < last; i++) {
+      if (Number.isNaN(series.values[i])) continue;
       ink.beginPath();
       ink.arc(x(series.times[i] + middle), y(series.values[i]), 2.4, 0, 7);
       ink.fill();

@@ -8,9 +8,10 @@ const RESERVED = new Set(["end", "select", "from", "where", "order", "group", "b
 
 export function python(view, asked) {
   const words = [quoted(asked.view)];
-  const keys = [...parameters(view, asked)].filter(([key]) => key.startsWith("key.")).map(([key, value]) => [key.slice(4), value]);
-  if (keys.length) words.push(`keys={${keys.map(([key, value]) => `${quoted(key)}: ${quoted(value)}`).join(", ")}}`);
-  for (const [key, value] of parameters(view, asked)) if (!key.startsWith("key.")) words.push(`${key}=${key === "limit" ? value : quoted(value)}`);
+  const value = (values) => (values.length === 1 ? quoted(values[0]) : `[${values.map(quoted).join(", ")}]`);
+  const keys = Object.entries(asked.keys);
+  if (keys.length) words.push(`keys={${keys.map(([key, values]) => `${quoted(key)}: ${value(values)}`).join(", ")}}`);
+  for (const [key, given] of parameters(view, asked)) if (!key.startsWith("key.")) words.push(`${key}=${key === "limit" ? given : quoted(given)}`);
   return `import tarnbeck as tb\n\nwith tb.connect(${quoted(location.origin)}) as client:\n    answer = client.query(${words.join(", ")})\nprint(answer.pandas())`;
 }
 

@@ -1,6 +1,6 @@
 // How data flows through the app, drawn from its own plan: streams, log, lake, speed and batch layers, views.
 import { get } from "./api.js";
-import { h, put, s } from "./dom.js";
+import { h, put, redraw, s } from "./dom.js";
 import { count, rate, seconds } from "./text.js";
 
 const WIDE = 210, TALL = 104, GAP = 22, BETWEEN = 96;
@@ -11,10 +11,10 @@ export async function flow(main, { system, leaving }) {
   const words = h("p", { class: "quiet" }, "Every box shows how far it is. Numbers on the lines are records per second of the last ten seconds.");
   put(main, h("h1", {}, "Flow"), picture, words);
   const narrow = matchMedia("(max-width: 760px)");
-  const redraw = () => system.known && put(picture, drawn(system, narrow.matches));
-  leaving.push(system.listen(redraw));
-  narrow.addEventListener("change", redraw);
-  leaving.push(() => narrow.removeEventListener("change", redraw));
+  const show = () => system.known && redraw(picture, narrow.matches ? listed(system) : drawn(system));
+  leaving.push(system.listen(show));
+  narrow.addEventListener("change", show);
+  leaving.push(() => narrow.removeEventListener("change", show));
 }
 
 /** Records per second between the oldest sample that is kept and the newest. */
@@ -33,7 +33,8 @@ function columns(system) {
   const state = (name) => (part(name) && !["running", "waiting", "done"].includes(part(name).state) ? part(name) : null);
   const behind = (own) => (own.lag_records ? [`${count(own.lag_records, "record")} behind, ${seconds(own.lag_seconds)}`] : ["up to date"]);
   const layer = (name, title, lines) => ({ id: name, name: title, lines, broken: state(name), href: "#/health" });
-  const speed = sum(views.map((view) => pace(system, "views", "view", view.view, "records")));
+  const fed = streams.map((stream) => views.filter((view) => view.stream === stream.stream).map((view) => pace(system, "views", "view", view.view, "records")));
+  const speed = sum(fed.map((own) => own.reduce((most, each) => (each !== null && each > (most ?? -1) ? each : most), null)));
   const lake = sum(streams.map((stream) => pace(system, "streams", "stream", stream.stream, "lake_records")));
   const sent = (stream) => pace(system, "streams", "stream", stream.stream, "records");
   return {
@@ -53,7 +54,7 @@ function columns(system) {
     ],
     lines: [
       ...streams.map((stream) => [`stream ${stream.stream}`, "log", sent(stream)]),
-      ["log", "lake", lake], ["log", "speed", speed === null ? null : speed / Math.max(1, views.length)], ["lake", "batch", null],
+      ["log", "lake", lake], ["log", "speed", speed], ["lake", "batch", null],
       ...views.flatMap((view) => [["speed", `view ${view.view}`, pace(system, "views", "view", view.view, "records")],
         ["batch", `view ${view.view}`, pace(system, "views", "view", view.view, "generation_records")]]),
     ],
@@ -71,42 +72,45 @@ function batched(views) {
   return done === views.length ? `${count(done, "view")} merged` : `${done} of ${views.length} views merged`;
 }
 
-function drawn(system, upright) {
+const COLUMNS = ["Streams", "Log", "Layers", "Views"];
+
+/** The same for a narrow screen: box under box, each with what comes in. */
+function listed(system) {
+  const { boxes, lines } = columns(system);
+  const into = (id) => lines.filter(([, to, value]) => to === id && value > 0).map(([from, , value]) => `${rate(value)} from ${from.replace(/^\w+ (?=.)/, "")}`);
+  return boxes.map((column, i) => h("section", { "aria-label": COLUMNS[i] }, h("h2", {}, COLUMNS[i]), column.map((box) =>
+    h("a", { class: box.broken ? "box bad" : "box", href: box.href }, h("b", {}, box.name), told(box).map((line) => h("span", { class: /behind/.test(line) ? "warn" : null }, line)), into(box.id).map((line) => h("span", { class: "rate" }, line))))));
+}
+
+function drawn(system) {
   const { boxes, lines } = columns(system);
   const most = Math.max(...boxes.map((column) => column.length));
-  const along = upright ? TALL + 46 : WIDE + BETWEEN, across = upright ? WIDE + GAP : TALL + GAP;
+  const along = WIDE + BETWEEN, across = TALL + GAP;
   const spots = new Map();
-  boxes.forEach((column, i) => column.forEach((box, j) => {
-    const middle = ((most - column.length) * across) / 2;
-    const [a, b] = [i * along + 4, middle + j * across + 4];
-    spots.set(box.id, upright ? [b, a] : [a, b]);
-  }));
-  const width = (upright ? most * across - GAP : boxes.length * along - BETWEEN) + 8;
-  const height = (upright ? boxes.length * along - 46 : most * across - GAP) + 8;
+  boxes.forEach((column, i) => column.forEach((box, j) => spots.set(box.id, [i * along + 4, ((most - column.length) * across) / 2 + j * across + 4])));
+  const [width, height] = [boxes.length * along - BETWEEN + 8, most * across - GAP + 8];
   const picture = s("svg", { class: "flow", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "how data flows through the app" },
-    lines.map(([from, to, value]) => edge(spots.get(from), spots.get(to), value, upright, from, to)),
+    lines.map(([from, to, value]) => edge(spots.get(from), spots.get(to), value, from, to)),
     boxes.flat().map((box) => node(box, spots.get(box.id))));
-  picture.style.maxHeight = upright ? "none" : "72vh";
+  picture.style.maxHeight = `${Math.max(height * 0.75, 400)}px`;
   return picture;
 }
 
-function edge([x, y], [u, v], value, upright, from, to) {
-  const same = upright ? y === v : x === u;
-  const [a, b] = upright ? [x + WIDE / 2, y + TALL] : [x + WIDE, y + TALL / 2];
-  const [c, d] = upright ? [u + WIDE / 2, v] : [u, v + TALL / 2];
-  const moving = value !== null && value > 0;
-  // The lake feeds the batch layer, which stands next to it.
-  const path = same ? (upright ? `M${x + WIDE},${y + TALL / 2} L${u},${v + TALL / 2}` : `M${x + WIDE / 2},${y + TALL} L${u + WIDE / 2},${v}`)
-    : upright ? `M${a},${b} C${a},${b + 24} ${c},${d - 24} ${c},${d}` : `M${a},${b} C${a + 48},${b} ${c - 48},${d} ${c},${d}`;
+function edge([x, y], [u, v], value, from, to) {
+  const same = x === u, moving = value !== null && value > 0;
+  const [a, b, c, d] = [x + WIDE, y + TALL / 2, u, v + TALL / 2];
+  // The lake feeds the batch layer, which stands below it.
+  const path = same ? `M${x + WIDE / 2},${y + TALL} L${u + WIDE / 2},${v}` : `M${a},${b} C${a + 48},${b} ${c - 48},${d} ${c},${d}`;
   const label = moving && !from.startsWith("batch") && !same;
-  const [lx, ly] = [(a + c) / 2, (b + d) / 2 - 5];
   return s("g", {}, s("path", { d: path, class: moving ? "moving" : null }, s("title", {}, `${from} to ${to}${value === null ? "" : `: ${rate(value)}`}`)),
-    label ? s("text", { x: lx, y: ly, class: "rate", "text-anchor": "middle" }, rate(value)) : null);
+    label ? s("text", { x: (a + c) / 2, y: (b + d) / 2 - 5, class: "rate", "text-anchor": "middle" }, rate(value)) : null);
 }
+
+const told = (box) => (box.broken ? [box.broken.state, (box.broken.error ?? "").split("\n")[0]] : box.lines);
 
 function node(box, [x, y]) {
   const text = (content, i, kind) => s("text", { x: x + 14, y: y + 26 + i * 21, class: kind }, content);
-  const lines = box.broken ? [box.broken.state, (box.broken.error ?? "").split("\n")[0].slice(0, 30)] : box.lines;
+  const lines = told(box);
   return s("a", { href: box.href, class: box.broken ? "bad" : null, "aria-label": `${box.name}: ${lines.join(", ")}` },
     s("rect", { x, y, width: WIDE, height: TALL }),
     s("title", {}, box.broken?.error ?? lines.join("\n")),

@@ -6,6 +6,8 @@ export const CHARTS = [["line", "line"], ["candle", "candles"], ["bar", "bars"],
 const POINTS = 900;
 export const LIVE_ROWS = 10000;
 const CANDLE = [["open", "first"], ["high", "max"], ["low", "min"], ["close", "last"]];
+/** A chart that follows its question: one that has all rows, or two ranges, or a moment of the past, does not change. */
+export const follows = (asked) => asked.limit === LIVE_ROWS && !asked.against && !asked.as_of;
 
 /** A question out of the parameters of an address, with what fits the view where nothing is said. */
 export function read(view, given) {
@@ -15,7 +17,7 @@ export function read(view, given) {
   const range = given.get("since") || given.get("until") ? "" : windowed ? given.get("last") ?? "15m" : "";
   const asked = {
     view: view.view, keys, last: range, since: given.get("since") ?? "", until: given.get("until") ?? "",
-    per: view.levels.includes(given.get("per")) ? given.get("per") : fitting(view.levels, range),
+    per: view.levels.includes(given.get("per")) ? given.get("per") : fitting(view.levels, given.get("since") && given.get("until") ? (Date.parse(given.get("until")) - Date.parse(given.get("since"))) / 1000 : length(range)),
     chart: given.get("chart") ?? usual(view), column: given.get("column") ?? usualColumn(view),
     live: given.get("live") !== "off", layers: given.get("layers") === "on", limit: Number(given.get("limit")) || LIVE_ROWS,
     against: given.get("against") ?? "", as_of: given.get("as_of") ?? "", hide: given.getAll("hide"),
@@ -35,10 +37,10 @@ export function address(asked) {
   return `#/view/${encodeURIComponent(asked.view)}?${told}`;
 }
 
-/** The parameters of the API for it; a key of which several values are wanted is asked for whole. */
+/** The parameters of the API for it. */
 export function parameters(view, asked) {
   const told = new URLSearchParams();
-  for (const [name, values] of Object.entries(asked.keys)) if (values.length === 1) told.set(`key.${name}`, values[0]);
+  for (const [name, values] of Object.entries(asked.keys)) for (const value of values) told.append(`key.${name}`, value);
   if (asked.since) told.set("since", asked.since);
   if (asked.until) told.set("until", asked.until);
   if (!asked.since && !asked.until && asked.last) told.set("last", asked.last);
@@ -50,17 +52,19 @@ export function parameters(view, asked) {
 }
 
 /** The finest level of which a range has no more windows than a chart can show. */
-function fitting(levels, range) {
-  const wanted = length(range);
-  if (wanted === null) return levels[Math.min(levels.length - 1, levels.length > 2 ? 2 : 0)];
-  return levels.find((level) => wanted / (length(level) ?? Infinity) <= POINTS) ?? levels[0];
+function fitting(levels, wanted) {
+  if (!(wanted > 0)) return levels[Math.min(levels.length - 1, levels.length > 2 ? 2 : 0)];
+  return levels.find((level) => wanted / (length(level) ?? Infinity) <= POINTS) ?? levels[levels.length - 1];
 }
 
-/** The outputs that make a candle, by their names. */
+/** The outputs that make a candle: first, greatest, least and last value, told by their names or by what they are. */
 export function candle(view) {
-  const names = view.outputs.filter((each) => isNumber(each.type)).map((each) => each.name);
-  const found = CANDLE.map((words) => words.map((word) => names.find((name) => name === word) ?? names.find((name) => name.includes(word))).find(Boolean));
-  return found.every(Boolean) && new Set(found).size === 4 ? found : null;
+  const outputs = view.outputs.filter((each) => isNumber(each.type));
+  const found = CANDLE.map(([name, aggregate]) => {
+    const made = outputs.filter((each) => each.aggregate === aggregate);
+    return outputs.find((each) => each.name === name || each.name === aggregate) ?? (made.length === 1 ? made[0] : null);
+  });
+  return found.every(Boolean) && new Set(found).size === 4 ? found.map((each) => each.name) : null;
 }
 
 const numbers = (view) => view.outputs.filter((each) => isNumber(each.type)).map((each) => each.name);

@@ -29,13 +29,12 @@ export class Rows {
   }
 
   key(row) {
-    return this.names.map((name) => row[name]).join("\u0000");
+    return JSON.stringify(this.names.map((name) => row[name]));
   }
 
-  /** The rows that are wanted, ordered by time. */
-  chosen(asked) {
-    const tests = Object.entries(asked.keys).filter(([, values]) => values.length > 1);
-    const found = [...this.rows.values()].filter((row) => tests.every(([name, values]) => values.includes(String(row[name]))));
+  /** The rows, ordered by time. */
+  ordered() {
+    const found = [...this.rows.values()];
     return found.length && "start" in found[0] ? found.sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0)) : found;
   }
 }
@@ -44,7 +43,7 @@ const COLOURS = 8;
 const style = getComputedStyle(document.documentElement);
 export const colourOf = (i) => style.getPropertyValue(`--series-${i % COLOURS}`).trim();
 
-export const named = (view, row) => view.keys.map((key) => row[key.name] ?? "·").join(" · ") || view.view;
+export const named = (view, row) => view.keys.map((key) => (row[key.name] === "" ? '""' : row[key.name] ?? "·")).join(" · ") || view.view;
 
 /** Series of one column, or of candles, one for each key. */
 export function series(view, rows, column, candles) {
@@ -56,7 +55,7 @@ export function series(view, rows, column, candles) {
   }
   return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, own], i) => {
     const list = (column_) => Float64Array.from(own, (row) => (row[column_] === null ? NaN : Number(row[column_])));
-    const made = { name, colour: colourOf(i), times: Float64Array.from(own, (row) => Date.parse(row.start)), values: list(column) };
+    const made = { name, keys: view.keys.map((key) => [key.name, own[0][key.name]]), colour: colourOf(i), times: Float64Array.from(own, (row) => Date.parse(row.start)), values: list(column) };
     if (candles) [made.open, made.high, made.low, made.close] = candles.map(list);
     return made;
   });
@@ -65,7 +64,7 @@ export function series(view, rows, column, candles) {
 /** The ranges of windows in which all layers together tell something else than the batch layer alone. */
 export function fromSpeed(view, rows, batch) {
   const names = [...view.keys.map((key) => key.name), "start"];
-  const key = (row) => names.map((name) => row[name]).join("\u0000");
+  const key = (row) => JSON.stringify(names.map((name) => row[name]));
   const known = new Map(batch.map((row) => [key(row), row]));
   const starts = new Map();
   for (const row of rows) {

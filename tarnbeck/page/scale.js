@@ -1,13 +1,15 @@
 // From values to pixels: ranges that look right, and where ticks belong.
 
-/** Round steps of a range of numbers: about `wanted` of them. */
+/** Round steps of a range of numbers, about `wanted` of them, each with as many digits as tell it from the next. */
 export function ticks(low, high, wanted) {
   const rough = (high - low) / Math.max(1, wanted);
-  if (!(rough > 0) || !Number.isFinite(rough)) return [low];
+  if (!(rough > 0) || !Number.isFinite(rough)) return [[low, String(low)]];
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= rough);
+  const times = [1, 2, 2.5, 5, 10].find((n) => n * power >= rough), step = times * power;
+  const places = Math.max(0, (times === 2.5 ? 1 : 0) - Math.floor(Math.log10(step) + 1e-9));
+  const text = places > 9 || high >= 1e15 ? (value) => value.toExponential(2) : new Intl.NumberFormat("en", { minimumFractionDigits: places, maximumFractionDigits: places }).format;
   const found = [];
-  for (let n = Math.ceil(low / step); n * step <= high + step * 1e-9; n++) found.push(n * step);
+  for (let n = Math.ceil(low / step); n * step <= high + step * 1e-9; n++) found.push([n * step, text(n * step)]);
   return found;
 }
 

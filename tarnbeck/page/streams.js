@@ -1,9 +1,9 @@
 // Streams: their newest events as they come, a form to send one, their schema and partitions, and what was set aside.
 import { get, job, mayChange, NO_TOKEN, send } from "./api.js";
-import { confirmed, h, put, table, trouble } from "./dom.js";
+import { confirmed, h, put, redraw, table, trouble } from "./dom.js";
 import { count, number } from "./text.js";
 
-const EVERY = 500, SHOWN = 200;
+const EVERY = 500, SHOWN = 200, KEPT = 1000, LONGEST = 4000;
 
 export async function streams(main, { rest, leaving }) {
   const { streams: all } = await get("/streams");
@@ -14,7 +14,7 @@ export async function streams(main, { rest, leaving }) {
   const partitions = h("div", {});
   const measure = async () => {
     const { places } = await get(`/streams/${encodeURIComponent(name)}`);
-    put(partitions, table(`topic ${known.topic}`, ["partition", "first", "end", "lake", "behind"], places.map((each) => [each.partition, number(each.first), number(each.end), number(each.lake), number(Math.max(0, each.end - each.lake))]), ["partition", "first", "end", "lake", "behind"]));
+    redraw(partitions, table(`topic ${known.topic}`, ["partition", "first", "end", "lake", "behind"], places.map((each) => [each.partition, number(each.first), number(each.end), number(each.lake), number(Math.max(0, each.end - each.lake))]), ["partition", "first", "end", "lake", "behind"]));
   };
   put(main, h("h1", {}, "Streams"),
     h("div", { class: "bar", role: "navigation", "aria-label": "Streams" }, all.map((each) => h("a", { href: `#/streams/${encodeURIComponent(each.stream)}`, "aria-current": each === known ? "true" : null, class: "pill" }, each.stream))),
@@ -38,7 +38,7 @@ function described({ definition }) {
 function followed(known, leaving) {
   const list = h("ol", { class: "events", tabindex: "0", "aria-label": "newest events, newest first" });
   const filter = h("input", { type: "search", placeholder: "only events with this text", "aria-label": "filter events" });
-  const told = h("span", { class: "quiet", role: "status" });
+  const told = h("span", { class: "quiet" });
   let paused = false, next = null, events = [], over = false, skipped = 0;
   const pause = h("button", { type: "button", "aria-pressed": "false", onclick: () => {
     paused = !paused;
@@ -49,17 +49,18 @@ function followed(known, leaving) {
   const draw = () => {
     const wanted = filter.value.toLowerCase();
     const shown = events.filter((each) => !wanted || text(each).toLowerCase().includes(wanted)).slice(0, SHOWN);
-    put(list, shown.map((each) => h("li", {}, h("span", { class: "place" }, `${each.partition}:${each.offset} ${each.received.slice(11, 23)}`), text(each))));
-    put(told, `${count(shown.length, "event")}${wanted ? ` of ${events.length}` : ""}${skipped ? `, ${count(skipped, "event")} passed by` : ""}`);
+    redraw(list, shown.map((each) => h("li", {}, h("span", { class: "place" }, `${each.partition}:${each.offset} ${each.received.slice(11, 23)}`), text(each))));
+    redraw(told, `${count(shown.length, "event")}${wanted ? ` of ${events.length}` : ""}${skipped ? `, ${count(skipped, "event")} passed by` : ""}`);
   };
   const look = async () => {
     if (!paused) {
       try {
         const found = await get(`/streams/${encodeURIComponent(known.stream)}/events?limit=${SHOWN}${next ? `&after=${encodeURIComponent(next)}` : ""}`);
-        events = [...found.events.reverse(), ...(next ? events : [])].slice(0, SHOWN * 5);
+        const fresh = found.events.length || !next;
+        events = [...found.events.reverse().map(cut), ...(next ? events : [])].slice(0, KEPT);
         skipped += found.skipped;
         next = found.next;
-        if (!paused) draw();
+        if (!paused && fresh) draw();
       } catch (error) {
         put(told, error.message);
       }
@@ -72,6 +73,8 @@ function followed(known, leaving) {
   return h("section", { class: "card" }, h("div", { class: "bar" }, h("h2", {}, known.stream), filter, pause, told), list);
 }
 
+/** Many long events would be more than a browser can hold: `tarnbeck tail` has them whole. */
+const cut = (event) => ((event.value ?? "").length > LONGEST ? { ...event, value: `${event.value.slice(0, LONGEST)}… (${count(event.value.length, "character")})` } : event);
 const text = (event) => event.value ?? (event.value_base64 ? `base64 ${event.value_base64}` : "(empty)");
 
 const SAMPLES = { string: "text", boolean: true, timestamp: () => new Date().toISOString(), date: () => new Date().toISOString().slice(0, 10), int: 1, bigint: 1, double: 1.5 };
@@ -104,7 +107,7 @@ function quarantine(known) {
     put(place, h("p", { class: "quiet" }, "reading the lake…"));
     try {
       const { events, more } = await job({ do: "quarantine", action: "list", stream: known.stream, limit: 50 });
-      put(place, events.length ? table(`${events.length}${more ? " newest" : ""}`, ["place", "reason", "bytes", ""], events.map((each) => [
+      put(place, events.length ? table(`${events.length}${more ? " newest" : ""}`, ["place", "reason", "bytes", "actions"], events.map((each) => [
         `${each.partition}:${each.offset}`, h("span", { class: "wrap" }, each.reason), number(each.size),
         [h("button", { type: "button", onclick: () => whole(each) }, "Show"), h("button", { type: "button", onclick: () => retry(each) }, "Retry")]])) : h("p", {}, "Nothing here: every event could be decoded."), detail);
     } catch (error) {

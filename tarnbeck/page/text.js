@@ -11,10 +11,16 @@ export function number(value, digits = 6) {
   return new Intl.NumberFormat("en", { maximumFractionDigits: Math.min(places, 12) }).format(n);
 }
 
+/** A number with all its digits: exact ones come as text, which no number here could hold. */
+function exact(value) {
+  const [, sign, whole_, rest] = /^(-?)(\d+)(\.\d+)?$/.exec(value) ?? [];
+  return whole_ === undefined ? value : `${sign}${whole_.replace(/\B(?=(\d{3})+$)/g, ",")}${rest ?? ""}`;
+}
+
 /** A value of any type; what is text stays as it is. */
 export function shown(value, type = "") {
   if (value === null || value === undefined) return "·";
-  if (isNumber(type)) return number(value, 12);
+  if (isNumber(type)) return typeof value === "string" ? exact(value) : number(value, 12);
   if (type === "timestamp") return moment(value);
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
@@ -22,9 +28,12 @@ export function shown(value, type = "") {
 export const isNumber = (type) => /^(int|bigint|double|decimal|float|hugeint|smallint|tinyint|ubigint|uinteger|integer)/i.test(type);
 export const isTime = (type) => /^timestamp/i.test(type);
 
+/** Milliseconds of a time; one that tells no zone is UTC, as all times here are. */
+export const millis = (value) => Date.parse(typeof value === "string" && !/(Z|[+-]\d\d:?\d\d)$/.test(value) && value.includes("T") ? `${value}Z` : value);
+
 /** A time of the answer in UTC, as short as it can be told. */
 export function moment(value) {
-  const text = new Date(value).toISOString();
+  const text = new Date(typeof value === "string" ? millis(value) : value).toISOString();
   return text.replace("T", " ").replace(/\.000Z$|Z$/, "").replace(/ 00:00:00$/, "");
 }
 

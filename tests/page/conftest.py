@@ -39,9 +39,12 @@ def look(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Look]:
     opened: list[Page] = []
     wrong: list[str] = []
 
-    def open_(url: str, *, expected: str = "", width: int = 1280, dark: bool = False) -> Page:
+    def open_(url: str, *, expected: str = "", width: int = 1280, dark: bool = False, zone: str = "UTC") -> Page:
         context = browser.new_context(
-            viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light", accept_downloads=True
+            viewport={"width": width, "height": 800},
+            color_scheme="dark" if dark else "light",
+            accept_downloads=True,
+            timezone_id=zone,
         )
         page = context.new_page()
         page.set_default_timeout(PATIENCE)

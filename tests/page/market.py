@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import tarnbeck as tb
+from tarnbeck.node import versions
+from tarnbeck.node.versions import Office
 from tarnbeck.serve.http import Server, application, serve
 from tarnbeck.store.sqlite import SQLiteStore
 from tests.serve.sample import Event, feed, publish, register
@@ -33,6 +35,7 @@ class Node:
             {
                 "view": view,
                 "version": version,
+                "stream": "trades",
                 "state": "answering",
                 "cut": f"0:{count}",
                 "records": count,
@@ -45,7 +48,7 @@ class Node:
         return found | {"jobs": self._market.jobs}
 
     def run(self, job: dict[str, Any]) -> Any:
-        yield {"result": {"views": []}}
+        yield {"result": versions.run(Office(self._market.store), job)}
 
 
 class Market:
@@ -81,7 +84,7 @@ class Market:
         self.server = serve(application(self.store, control=Node(self), token=TOKEN), "127.0.0.1", port)
         return self.server
 
-    def trade(self, *trades: tuple[datetime.datetime, str, str]) -> None:
+    def trade(self, *trades: tuple[datetime.datetime, str, str | None]) -> None:
         """Commits trades, each with its time, item and price."""
         first = len(self.events)
         new = [_event(first + i, *trade) for i, trade in enumerate(trades)]
@@ -97,6 +100,6 @@ class Market:
         self.store.close()
 
 
-def _event(offset: int, time: datetime.datetime, item: str, price: str) -> Event:
+def _event(offset: int, time: datetime.datetime, item: str, price: str | None) -> Event:
     place = {"_partition": 0, "_offset": offset, "_index": 0, "_received": time, "_time": time}
-    return {**place, "time": time, "item": item, "price": Decimal(price), "pieces": 1}
+    return {**place, "time": time, "item": item, "price": None if price is None else Decimal(price), "pieces": 1}
