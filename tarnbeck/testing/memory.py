@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,11 @@ from tarnbeck.schema.encode import to_json
 from tarnbeck.schema.packs import GivesArrow, Pack, of_table
 from tarnbeck.schema.stream import Derivation, Stream
 from tarnbeck.serve import held
+from tarnbeck.serve.answer import Answer
+from tarnbeck.serve.client import Client
 from tarnbeck.serve.held import When, when
+from tarnbeck.serve.table import SqlAnswer
+from tarnbeck.testing import stored
 from tarnbeck.window.assemble import Assembled
 from tarnbeck.window.window import AllTime, Session, Sliding
 
@@ -43,6 +48,7 @@ class Run:
     app: App
     partials: Mapping[str, Partial]
     rejects: Mapping[str, list[str]]
+    records: Mapping[str, int]
 
     def rows(
         self, view: str, per: str | None = None, *, as_of: str | datetime.datetime | None = None
@@ -63,6 +69,20 @@ class Run:
 
     __getitem__ = rows
 
+    def query(self, view: str, /, **question: Any) -> Answer:
+        """The answer to any question that `client.query` takes, such as `by=`, `top=` or `ask=`."""
+        with self.asked() as client:
+            return client.query(view, **question)
+
+    def sql(self, text: str) -> SqlAnswer:
+        """The answer to a SQL query over the views."""
+        with self.asked() as client:
+            return client.sql(text)
+
+    def asked(self) -> AbstractContextManager[Client]:
+        """A client that asks these views as if a running app had them."""
+        return stored.asked(self.app, self.partials, self.records)
+
 
 def run(
     app: App,
@@ -77,6 +97,7 @@ def run(
     by_stream = _by_stream(app, events)
     found: dict[str, Partial] = {}
     rejects: dict[str, list[str]] = {}
+    records: dict[str, int] = {}
     decoded_events: dict[str, pa.Table] = {}
     for name, stream in app.streams.items():
         given = by_stream.get(name, ())
@@ -84,12 +105,13 @@ def run(
             source = app.streams[stream.derived.source]
             looked_up = _looked_up(app, stream.derived, found)
             given = [made.value for made in derived(stream, source, decoded_events[source.name], *looked_up)]
-        decoded = decode(stream, _records(stream, given, received))
+        in_log = _records(stream, given, received)
+        decoded, records[name] = decode(stream, in_log), in_log.num_rows
         decoded_events[name] = decoded.events
         rejects[name] = decoded.rejects.column("reason").to_pylist()
         kept = list(rows(decoded.events))
         found |= {view.name: partials(view, kept) for view in app.views.values() if view.stream is stream}
-    return Run(app, found, rejects)
+    return Run(app, found, rejects, records)
 
 
 def _looked_up(app: App, made: Derivation, found: Mapping[str, Partial]) -> tuple[View | None, Lookup | None]:
