@@ -137,14 +137,17 @@ def answers(store: Store, questions: Sequence[Question], *, same_cut: float | No
 def quick(store: Store, question: Question, now: int) -> Answer | None:
     """The answer, if it takes no longer than handing the question to another thread would; else nothing."""
     with ready(store, [question.view]) as snapshot:
-        view = view_in(store, snapshot.versions[question.view])
-        return ask(store, snapshot, question) if _few(view, question, now) else None
+        plan = memo(store).plan(store, snapshot.versions[question.view])
+        return ask(store, snapshot, question) if _few(plan, question, now) else None
 
 
-def _few(view: View, question: Question, now: int) -> bool:
+def _few(plan: Plan, question: Question, now: int) -> bool:
     """Whether the question is for one key and few windows."""
+    view = plan.view
     if len(question.keys) < len(view.keys) or question.against is not None:
         return False
+    if plan.table is not None:
+        return held.sought(plan.table, question.when)
     pane = view.window.panes[_level(view, question)]
     length = pane.end_of(0)
     if length is None or question.since is None:

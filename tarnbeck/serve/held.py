@@ -90,6 +90,12 @@ def _table(snapshot: Snapshot, view: View, raws: Mapping[int, Raw], when: When, 
     return {at: states for at, states in found.items() if all(at[place] == raw for place, raw in raws.items())}
 
 
+def sought(view: View, when: When) -> bool:
+    """Whether one key of what is asked for is one step to one row: all else goes through rows, however many."""
+    assert view.table is not None  # noqa: S101 (asked for tables only)
+    return _same_keys(view, view.table.over) and when.known is None and when.at_cut is None
+
+
 def _same_keys(view: View, shown: View) -> bool:
     own = view.keys[: -len(ORDER)]
     return [key.expression.sql for key in shown.keys] == [key.name for key in own]

@@ -6,6 +6,7 @@ import datetime
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,14 @@ from tarnbeck.cli import main
 from tarnbeck.errors import DeclarationError, TarnbeckError, UsageError
 from tarnbeck.memory.partials import partials
 from tarnbeck.serve import held
+from tarnbeck.serve.answer import Question, answer, quick
 from tarnbeck.serve.difference import compare
 from tarnbeck.serve.http import application, serve
 from tarnbeck.store.rows import from_arrow
 from tarnbeck.store.sqlite import SQLiteStore
 from tarnbeck.testing import run
 from tests.effort import tries
-from tests.serve.sample import BEGIN, Event, cut_after, feed, filled, register
+from tests.serve.sample import BEGIN, NOW, Event, cut_after, feed, filled, register
 
 CITIES = ("Philadelphia", "Chicago", "New York", None)
 PEOPLE = ("Sally", "Bob", None)
@@ -157,6 +159,34 @@ def test_memory_and_the_kernel_agree(moves: list[Move]) -> None:
         assert {(found.keys[k], level, pane): s for (level, k, pane), s in found.states.items()} == partials(
             view, events
         )
+
+
+def test_only_a_table_by_its_own_key_is_asked_where_everybody_waits(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A view over a table finds its rows by going through all of them, and so does a moment that no index knows."""
+    app = town()
+    app.view("everybody", app.views["homes"], by=(), select={"people": tb.count()})
+    store = filled(tmp_path / "store", app, events_of([(0, 1, "Bob", "Chicago", 900, 0)]))
+    bob = Question("homes", {"person": "Bob"})
+    assert quick(store, bob, NOW) == answer(store, bob)
+    then = replace(bob, when=held.When(as_of=NOW))
+    assert quick(store, then, NOW) == answer(store, then)
+    walked = [
+        Question("living", {"city": "Chicago"}),
+        Question("dear", {"letter": "C"}),
+        Question("everybody"),
+        Question("flats", {"person": "Bob"}),
+        replace(bob, when=held.When(known=NOW)),
+        replace(bob, when=held.When(at_cut=cut_after([]))),
+    ]
+    monkeypatch.setattr(held, "chosen", _nothing_is_read)
+    assert [quick(store, each, NOW) for each in walked] == [None] * len(walked)
+    store.close()
+
+
+def _nothing_is_read(*_: Any) -> None:
+    raise AssertionError("rows were read")
 
 
 def test_many_rows_are_aggregated_as_few_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
