@@ -16,9 +16,6 @@ def down(json: Json = False, folder: Folder = FOLDER) -> None:
 
     say = show.note if json else show.say
     node = running(folder)
-    if node is not None and "tarnbeck" not in process.command_of(int(node["pid"])):
-        # A node that was killed left its number behind, and the system gave it to somebody else.
-        node = None
     if node is not None:
         say(f"stopping app '{node['app']}' (process {node['pid']})")
         process.end(int(node["pid"]), PATIENCE)

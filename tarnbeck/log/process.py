@@ -23,10 +23,10 @@ def spawn(command: list[str], output: Path) -> int:
 
 
 def command_of(pid: int) -> str:
-    """The command line of a living process; empty when there is none, or only its zombie."""
+    """The command line of a living process; empty when there is none, only its zombie, or one that is kept from us."""
     proc = Path(f"/proc/{pid}/cmdline")
     if Path("/proc/self/cmdline").exists():
-        with suppress(FileNotFoundError, ProcessLookupError):
+        with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
             return proc.read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
         return ""
     done = subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)  # noqa: S603, S607

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
+
+from tarnbeck.log import process
 
 
 def running(folder: Path) -> dict[str, Any] | None:
     """The facts of the node that runs on this folder: pid, url, token, app, broker."""
     try:
         facts: dict[str, Any] = json.loads((folder / "node.json").read_text())
-        os.kill(facts["pid"], 0)
-    except (FileNotFoundError, ProcessLookupError):
+    except FileNotFoundError:
         return None
-    return facts
+    # A node that was killed left its number behind, and the system may have given it to somebody else.
+    return facts if "tarnbeck" in process.command_of(int(facts["pid"])) else None
