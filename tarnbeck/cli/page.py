@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import webbrowser
+from html import escape
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,5 +30,14 @@ def page(
         raise NotReady(f"page: nothing runs in '{folder}'\n  start it: tarnbeck up APP.py")
     address = f"{node['url']}/#token={node['token']}"
     show.say(show.as_json({"page": address, "url": node["url"]}) if json else address)
-    if open_ and not webbrowser.open(address):
+    if open_ and not webbrowser.open(_way_to(address, folder)):
         raise NotReady("page: no browser could be opened\n  open the address above by hand")
+
+
+def _way_to(address: str, folder: Path) -> str:
+    """A private file that leads to the address: on the command line of a browser, all users would see the token."""
+    from tarnbeck.node import private
+
+    file = folder.absolute() / "page.html"
+    private.write(file, f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(address)}">\n')
+    return file.as_uri()

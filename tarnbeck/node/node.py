@@ -19,7 +19,7 @@ from tarnbeck.errors import LakeError, SetupError, StoreError
 from tarnbeck.log import broker
 from tarnbeck.log.broker import Broker
 from tarnbeck.log.settings import LogSettings
-from tarnbeck.node import progress, versions
+from tarnbeck.node import private, progress, versions
 from tarnbeck.node.asked import Asked
 from tarnbeck.node.channel import Child, Message
 from tarnbeck.node.flow import Flow
@@ -146,7 +146,7 @@ class Node:
             "app": self.app.name,
             "broker": self.log.bootstrap,
         }
-        _write_private(self.settings.folder / "node.json", json.dumps(facts))
+        private.write(self.settings.folder / "node.json", json.dumps(facts))
         self._tell(f"page and HTTP API at {self.url}")
 
     def _received(self, part: str, message: Message) -> None:
@@ -356,11 +356,3 @@ def hold(folder: Path) -> IO[bytes]:
             f"{folder} is in use by another tarnbeck\n  stop that one, or use another folder: --folder"
         ) from None
     return held
-
-
-def _write_private(path: Path, text: str) -> None:
-    fresh = path.with_suffix(".new")
-    fresh.unlink(missing_ok=True)
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    fresh.replace(path)
