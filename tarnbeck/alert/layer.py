@@ -48,8 +48,10 @@ class Setting:
 class Rule:
     """One rule at work: where it looks, and the keys for which it holds, as the store has them."""
 
-    def __init__(self, app: str, alert: Alert, source: Source, known: Mapping[str, AlertState]) -> None:
-        self.alert, self.source = alert, source
+    def __init__(
+        self, app: str, alert: Alert, to: tuple[str, ...], source: Source, known: Mapping[str, AlertState]
+    ) -> None:
+        self.alert, self.to, self.source = alert, to, source
         self._app, self._known = app, dict(known)
         self._timing = Timing(alert.lasting, alert.every)
         self.judged = 0
@@ -91,7 +93,7 @@ class Rule:
         def body(number: int) -> str:
             return to_json(notice.content(app, rule, what, number)).decode()
 
-        return Told(rule.name, due, body, tuple(destination.label for destination in rule.to))
+        return Told(rule.name, due, body, self.to)
 
     def failed(self, setting: Setting, error: Exception) -> None:
         told = str(error) if isinstance(error, TarnbeckError) else f"{type(error).__name__}: {error}"
@@ -119,11 +121,16 @@ def _too_many(rule: Alert) -> str:
 
 
 class Alerts:
-    """All rules of an application, and a courier for each destination."""
+    """All rules of an application, and a courier for each queue."""
 
     def __init__(self, setting: Setting, app: App, first_pause: float = 1.0) -> None:
         self._setting, self._app = setting, app
-        self._sends = {each.label: send_to(setting, app, each) for rule in app.alerts.values() for each in rule.to}
+        sends = {each: sends_to(setting, app, each) for rule in app.alerts.values() for each in rule.to}
+        self._sends = {label: send for each in sends.values() for label, send in each.items()}
+        self._to = {
+            name: tuple(dict.fromkeys(label for each in rule.to for label in sends[each]))
+            for name, rule in app.alerts.items()
+        }
         self._couriers = {
             label: Courier(setting.store.alerts, label, send, setting.clock, setting.told, first_pause)
             for label, send in self._sends.items()
@@ -134,8 +141,8 @@ class Alerts:
         for state in setting.store.alerts.states():
             known.setdefault(state.rule, {})[state.keys] = state
         self._rules = [
-            Rule(app.name, rule, source_of(setting.store, rule, setting.status), known.get(rule.name, {}))
-            for rule in app.alerts.values()
+            Rule(app.name, rule, self._to[name], source_of(setting.store, rule, setting.status), known.get(name, {}))
+            for name, rule in app.alerts.items()
         ]
         self.error: str | None = None
 
@@ -197,14 +204,23 @@ class Alerts:
         if not rule.to:
             raise UsageError(f"alert '{name}': it tells nobody\n  name destinations: to=[tb.webhook(…)]")
         content = notice.example(self._app.name, rule, self._setting.clock())
-        found = [(each.label, tried(self._sends[each.label], content)[0]) for each in rule.to]
+        found = [(label, tried(self._sends[label], content)[0]) for label in self._to[name]]
         return [{"destination": label, "sent": error is None, "error": error} for label, error in found]
 
 
-def send_to(setting: Setting, app: App, destination: Destination) -> Send:
-    """How a destination is told."""
+def sends_to(setting: Setting, app: App, destination: Destination) -> dict[str, Send]:
+    """How a destination is told, by the names of its queues.
+
+    Each address of a mail has its own: when a server takes only some of them, the others alone are tried again.
+    """
     if isinstance(destination, Webhook):
-        return partial(webhook.send, destination)
+        return {destination.label: partial(webhook.send, destination)}
     if isinstance(destination, Email):
-        return partial(mail.send, destination)
-    return partial(stream.send, setting.senders, app.streams[destination.stream])
+        several = len(destination.to) > 1
+        return {
+            f"{destination.label}: {address}" if several else destination.label: partial(
+                mail.send, destination, address
+            )
+            for address in destination.to
+        }
+    return {destination.label: partial(stream.send, setting.senders, app.streams[destination.stream])}

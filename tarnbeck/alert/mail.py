@@ -17,23 +17,21 @@ from tarnbeck.errors import SetupError
 from tarnbeck.plan.destination import Email
 
 
-def send(to: Email, told: Content) -> None:
-    """Returns when the server has taken the notice for all of its addresses."""
+def send(to: Email, address: str, told: Content) -> None:
+    """Returns when the server has taken the notice for one of its addresses; the message names them all."""
     message = written(to, told)
     try:
         with _server(to) as server:
-            missed = server.send_message(message, to.sender, list(to.to))
+            server.send_message(message, to.sender, [address])
     except smtplib.SMTPRecipientsRefused as error:
-        raise _refused(error.recipients) from None
+        ((code, reason),) = error.recipients.values()
+        raise _missed(code, f"the server refused {address}: {code} {reason.decode(errors='replace')}") from None
     except smtplib.SMTPDataError as error:
-        hopeless = error.smtp_code >= 500
-        raise (Refused if hopeless else Undelivered)(f"the server answered {_answer(error)}") from None
+        raise _missed(error.smtp_code, f"the server answered {_answer(error)}") from None
     except smtplib.SMTPResponseException as error:
         raise Undelivered(f"the server answered {_answer(error)}") from None
     except (OSError, smtplib.SMTPException) as error:
         raise Undelivered(f"{type(error).__name__}: {error}") from None
-    if missed:
-        raise _refused(missed)
 
 
 def written(to: Email, told: Content) -> EmailMessage:
@@ -68,11 +66,9 @@ def _server(to: Email) -> Iterator[smtplib.SMTP]:
         yield server
 
 
-def _refused(recipients: dict[str, tuple[int, bytes]]) -> Undelivered:
-    """Some or all addresses were not taken; those that were would get the notice again."""
-    told = [f"{address}: {code} {reason.decode(errors='replace')}" for address, (code, reason) in recipients.items()]
-    hopeless = all(code >= 500 for code, _ in recipients.values())
-    return (Refused if hopeless else Undelivered)(f"the server refused {'; '.join(told)}")
+def _missed(code: int, why: str) -> Undelivered:
+    """What the server said of this very mail: 5xx would be the same again."""
+    return (Refused if code >= 500 else Undelivered)(why)
 
 
 def _answer(error: smtplib.SMTPResponseException) -> str:

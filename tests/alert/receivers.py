@@ -90,10 +90,16 @@ def hook(certificate: Path | None = None, **options: Any) -> Iterator[Hook]:
 
 @dataclass
 class Post:
-    """What a mail server got; `answer` is how it takes a message, `refuse` an address that it does not know."""
+    """What a mail server got, and whom it was for; `answer` is how it takes a message.
+
+    It does not know the address `refuse`, and is to be asked again for the address `defer`.
+    """
 
     answer: str = "250 OK"
     refuse: str | None = None
+    defer: str | None = None
+    deferred: int = 0
+    people: list[str] = field(default_factory=list)
     messages: list[EmailMessage] = field(default_factory=list)
     logged_in: list[str] = field(default_factory=list)
     encrypted: list[bool] = field(default_factory=list)
@@ -104,6 +110,9 @@ class Post:
     ) -> str:
         if address == self.refuse:
             return "550 no such user"
+        if address == self.defer:
+            self.deferred += 1
+            return "451 later"
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
@@ -113,6 +122,7 @@ class Post:
         found = message_from_bytes(content, policy=policy.default)
         assert isinstance(found, EmailMessage)
         self.messages.append(found)
+        self.people += envelope.rcpt_tos
         assert server.transport is not None
         self.encrypted.append(server.transport.get_extra_info("ssl_object") is not None)
         return self.answer

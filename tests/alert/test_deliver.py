@@ -20,6 +20,7 @@ from tests.alert.receivers import Post, hook, post
 from tests.alert.shop import Watched, busy
 from tests.waiting import awaited
 
+OPS = "ops@example.com"
 TOLD: dict[str, Any] = {
     "id": "house-hot-1-1",
     "app": "house",
@@ -127,7 +128,7 @@ def test_a_certificate_is_verified(pem: Path) -> None:
         assert len(receiver.got) == 1
 
 
-def to_post(server: Post, to: Any = "ops@example.com", **options: Any) -> Email:
+def to_post(server: Post, to: Any = OPS, **options: Any) -> Email:
     return tb.email(to, server="127.0.0.1", port=server.port, sender="tarnbeck@example.com", **options)
 
 
@@ -136,11 +137,12 @@ def test_mail_goes_over_starttls_with_a_password_from_the_environment(
 ) -> None:
     monkeypatch.setenv("SMTP_PASSWORD", "a secret")
     with post(pem, auth=True) as server:
-        people = ["ops@example.com", "boss@example.com"]
+        people = [OPS, "boss@example.com"]
         to = to_post(server, people, user="alerts", password_env="SMTP_PASSWORD", ca=str(pem))  # noqa: S106
-        mail.send(to, TOLD)
-        mail.send(to, TOLD)
+        for address in people:
+            mail.send(to, address, TOLD)
     first, second = server.messages
+    assert server.people == people
     assert (server.encrypted, server.logged_in) == ([True, True], ["alerts", "alerts"])
     assert (first["To"], first["From"]) == ("ops@example.com, boss@example.com", "tarnbeck@example.com")
     assert first["Subject"] == "firing: hot (room attic Bcc: x@y) in house"
@@ -155,36 +157,41 @@ def test_mail_goes_over_tls_with_a_password_from_a_file(pem: Path, tmp_path: Pat
     secret = tmp_path / "password"
     secret.write_text("a secret\n")
     with post(pem, tls=True, auth=True) as server:
-        mail.send(to_post(server, security="tls", user="alerts", password_file=str(secret), ca=str(pem)), TOLD)
+        mail.send(to_post(server, security="tls", user="alerts", password_file=str(secret), ca=str(pem)), OPS, TOLD)
         assert (server.encrypted, server.logged_in, len(server.messages)) == ([True], ["alerts"], 1)
         secret.write_text("wrong")
         with pytest.raises(Undelivered, match="535") as raised:
-            mail.send(to_post(server, security="tls", user="alerts", password_file=str(secret), ca=str(pem)), TOLD)
+            mail.send(to_post(server, security="tls", user="alerts", password_file=str(secret), ca=str(pem)), OPS, TOLD)
         assert "wrong" not in str(raised.value)
         secret.write_text("geheimß")
         with pytest.raises(SetupError, match="characters that a login by SMTP can't have") as refused:
-            mail.send(to_post(server, security="tls", user="alerts", password_file=str(secret), ca=str(pem)), TOLD)
+            mail.send(to_post(server, security="tls", user="alerts", password_file=str(secret), ca=str(pem)), OPS, TOLD)
         assert "ß" not in str(refused.value)
 
 
 def test_mail_is_not_sent_where_the_certificate_is_not_trusted_or_encryption_is_missing(pem: Path) -> None:
     with post(pem) as server, pytest.raises(Undelivered, match="CERTIFICATE_VERIFY_FAILED"):
-        mail.send(to_post(server), TOLD)
+        mail.send(to_post(server), OPS, TOLD)
     with post() as plain:
         with pytest.raises(Undelivered, match="STARTTLS"):
-            mail.send(to_post(plain), TOLD)
-        mail.send(to_post(plain, security="none"), TOLD)
+            mail.send(to_post(plain), OPS, TOLD)
+        mail.send(to_post(plain, security="none"), OPS, TOLD)
         assert len(plain.messages) == 1
     assert server.messages == []
 
 
 @pytest.mark.parametrize(
     ("options", "kind"),
-    [({"answer": "451 later"}, Undelivered), ({"answer": "554 no"}, Refused), ({"refuse": "ops@example.com"}, Refused)],
+    [
+        ({"answer": "451 later"}, Undelivered),
+        ({"defer": OPS}, Undelivered),
+        ({"answer": "554 no"}, Refused),
+        ({"refuse": OPS}, Refused),
+    ],
 )
 def test_mail_that_is_not_taken_is_told(options: dict[str, Any], kind: type[Exception]) -> None:
     with post(**options) as server, pytest.raises(Undelivered) as raised:
-        mail.send(to_post(server, security="none"), TOLD)
+        mail.send(to_post(server, security="none"), OPS, TOLD)
     assert type(raised.value) is kind
 
 
@@ -241,6 +248,30 @@ def test_what_a_restart_interrupts_goes_on_and_what_was_told_is_not_told_again(t
             awaited(lambda: {each[1] for each in delivered(shop)} == {"sent"}, "the other delivery")
         assert len(good.got) == 1
         assert len({told["id"] for told in bad.got}) == 1
+
+
+def test_an_address_that_has_to_wait_and_one_that_is_unknown_repeat_nothing_to_others(tmp_path: Path) -> None:
+    people = [OPS, "boss@example.com", "gone@example.com", OPS]
+    with post(defer="boss@example.com", refuse="gone@example.com") as server:
+        shop = Watched(tmp_path, lambda app: busy(app, to_post(server, people, security="none", name="people")))
+        with running(shop):
+            shop.order("pear", 20)
+            shop.tick()
+            awaited(lambda: server.deferred > 1 and bool(server.people), "a second try, and the other address")
+        shop.restarted()
+        with running(shop):
+            awaited(lambda: server.deferred > 3, "tries after the restart")
+            assert server.people == [OPS]
+            server.defer = None
+            awaited(lambda: {each[1] for each in delivered(shop)} == {"sent", "failed"}, "the end of all tries")
+    assert sorted(server.people) == ["boss@example.com", OPS]
+    assert {message["To"] for message in server.messages} == {", ".join(people)}
+    (notice,) = shop.shown()["history"]
+    assert {each["destination"]: each["state"] for each in notice["deliveries"]} == {
+        "people: boss@example.com": "sent",
+        "people: gone@example.com": "failed",
+        "people: ops@example.com": "sent",
+    }
 
 
 def test_what_is_refused_or_too_old_is_given_up_and_what_follows_goes_on(tmp_path: Path) -> None:
