@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -114,6 +114,51 @@ def opened(value: bytes, content_type: bytes | None) -> list[bytes]:
         case Kind.ARROW:
             return cells.objects(table(value))
     return [value]
+
+
+def backwards(value: bytes, content_type: bytes | None, at_once: int) -> tuple[int, Iterator[bytes]]:
+    """How many events one record has, and their JSON texts, the last one first, or Reject.
+
+    Texts are made when they are asked for, about `at_once` bytes at a time: a small pack may hold very many events, and
+    one word of a dictionary may stand in all of them.
+    """
+    match kind_of(content_type):
+        case Kind.LINES:
+            begins = _begins(value)
+            return len(begins), (_line(value, int(begin)) for begin in begins[::-1])
+        case Kind.ARROW:
+            rows = table(value)
+            return rows.num_rows, _from_last(rows, at_once)
+    return 1, iter((value,))
+
+
+def _begins(value: bytes) -> Places:
+    """Where each line begins that is not empty."""
+    ends = np.frombuffer(value, np.uint8) == ord("\n")
+    return np.flatnonzero(~ends & np.concatenate(([True], ends))[:-1])
+
+
+def _line(value: bytes, begin: int) -> bytes:
+    end = value.find(b"\n", begin)
+    return value[begin:] if end < 0 else value[begin:end]
+
+
+def _from_last(rows: pa.Table, at_once: int) -> Iterator[bytes]:
+    named = zip(rows.column_names, rows.columns, strict=True)
+    bound = sum(6 * len(name) + 4 + max(map(cells.longest, column.chunks), default=0) for name, column in named)
+    step = max(1, at_once // (bound + 2))
+    for end in range(rows.num_rows, 0, -step):
+        begin = max(0, end - step)
+        yield from reversed(cells.objects(_spelled_out(rows.slice(begin, end - begin))))
+
+
+def _spelled_out(rows: pa.Table) -> pa.Table:
+    """Rows without dictionaries, of which all words would be written, whether a row has them or not."""
+    for at, field in enumerate(rows.schema):
+        if pa.types.is_dictionary(field.type):
+            chunks = [chunk.dictionary.take(chunk.indices) for chunk in rows.column(at).chunks]
+            rows = rows.set_column(at, field.name, pa.chunked_array(chunks, field.type.value_type))
+    return rows
 
 
 def table(value: bytes | pa.Buffer) -> pa.Table:

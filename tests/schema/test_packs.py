@@ -11,12 +11,13 @@ import pyarrow as pa
 import pytest
 
 from tarnbeck.errors import UsageError
-from tarnbeck.schema import packs
+from tarnbeck.schema import cells, packs
 from tarnbeck.schema.conform import conform
 from tarnbeck.schema.ddl import parse
 from tarnbeck.schema.decode import RECORDS, Decoded, decode
 from tarnbeck.schema.packs import ARROW, NDJSON, Kind, Pack, kind_of
 from tarnbeck.schema.stream import Arrival, EventTime, FromColumn, Json, Stream
+from tarnbeck.schema.strict import Reject
 
 RECEIVED = dt.datetime(2026, 11, 15, 12, tzinfo=dt.UTC)
 TIME = FromColumn("time")
@@ -240,3 +241,44 @@ def test_a_table_that_does_not_fit_is_refused(table: dict[str, Any], message: st
 
 def test_a_table_without_rows_is_sent_as_nothing() -> None:
     assert conform(stream_of("time timestamp", TIME), pa.table({"time": pa.array([], pa.string())})).num_rows == 0
+
+
+@pytest.mark.parametrize("at_once", [1, 100, 1 << 20])
+@pytest.mark.parametrize(
+    "pack",
+    [
+        Pack(b"", NDJSON),
+        Pack(b"\n\n", NDJSON),
+        Pack(b'\n{"n":1}\n\n{"n":2}\r\n', NDJSON),
+        Pack(b"one", NDJSON),
+        Pack(b"one\ntwo", "application/json"),
+        packs.of_table(pa.table({"n": pa.array([], pa.int64())})),
+        packs.of_table(pa.table({"n": [1, None, 3] * 50, "t": ["x" * length for length in range(150)]})),
+        packs.of_table(pa.table({"w": pa.array(["a", None, "b", "a"]).dictionary_encode(), "l": [[1], [], None, [2]]})),
+        packs.of_table(pa.table([[1], [2]], names=["same", "same"])),
+    ],
+)
+def test_a_pack_can_be_taken_apart_from_its_end(pack: Pack, at_once: int) -> None:
+    kind = pack.content_type.encode()
+    count, events = packs.backwards(pack.value, kind, at_once)
+    found = list(events)
+    assert (count, found[::-1]) == (len(found), packs.opened(pack.value, kind))
+
+
+def test_the_last_events_of_a_pack_cost_no_more_than_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A word of a dictionary may stand in all events: all of them together would be a hundred times the pack."""
+    rows = pa.DictionaryArray.from_arrays(pa.array([0] * 500, pa.int32()), ["x" * 100_000])
+    pack, written = packs.of_table(pa.table({"word": rows})), []
+    objects = cells.objects
+
+    def noting(rows: pa.Table) -> list[bytes]:
+        written.extend(objects(rows))
+        return written[-rows.num_rows :]
+
+    monkeypatch.setattr(cells, "objects", noting)
+    count, events = packs.backwards(pack.value, ARROW.encode(), 1 << 20)
+    assert count == 500
+    assert len(next(events)) == 100_011
+    assert sum(map(len, written)) < 2 << 20
+    with pytest.raises(Reject, match="not an Arrow stream"):
+        packs.backwards(b"broken", ARROW.encode(), 1 << 20)
