@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +26,9 @@ class Reasons:
 
     def note(self, error: KafkaError) -> None:
         self._last.append(error)
+
+    def forget(self) -> None:
+        self._last.clear()
 
     def __str__(self) -> str:
         """The newest one that says more than that all brokers are down."""
@@ -52,3 +57,24 @@ def admin(settings: LogSettings, doing: str) -> Iterator[AdminClient]:
         if client is not None:
             client.poll(0)
         raise failure(settings, doing, error, reasons) from error
+
+
+@contextmanager
+def shared_admin(settings: LogSettings, doing: str) -> Iterator[AdminClient]:
+    """The same with the one client that this process keeps for a log: for small questions that are asked often."""
+    client, reasons = _kept(settings, os.getpid())
+    # What went wrong between two questions is no reason for what goes wrong in this one.
+    client.poll(0)
+    reasons.forget()
+    try:
+        yield client
+    except KafkaException as error:
+        client.poll(0)
+        raise failure(settings, doing, error, reasons) from error
+
+
+@functools.lru_cache(maxsize=4)
+def _kept(settings: LogSettings, process: int) -> tuple[AdminClient, Reasons]:
+    """Children of a process can't use its clients, and one that lives long must find a broker again soon."""
+    reasons = Reasons()
+    return AdminClient({**settings.client(), "error_cb": reasons.note, "reconnect.backoff.max.ms": 1000}), reasons

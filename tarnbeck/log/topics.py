@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetS
 
 from tarnbeck.cut import Cut
 from tarnbeck.errors import LogError
-from tarnbeck.log.client import TIMEOUT, admin
+from tarnbeck.log.client import TIMEOUT, admin, shared_admin
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.schema.stream import Stream
 
@@ -66,34 +66,59 @@ def end(settings: LogSettings, topic: str) -> Cut:
     return _cut(settings, topic, OffsetSpec.latest())
 
 
+def ends(settings: LogSettings, topic: str, seconds: float) -> tuple[Cut, Cut]:
+    """The beginning and the end, for those who look again and again and do not wait for longer than that."""
+    deadline = time.monotonic() + seconds
+    with shared_admin(settings, _DOING.format(topic=topic)) as client:
+        state = _existing(client, settings, topic, deadline)
+        first, last = (
+            _offsets(client, topic, state, spec, deadline) for spec in (OffsetSpec.earliest(), OffsetSpec.latest())
+        )
+    return Cut.of(state.id, first), Cut.of(state.id, last)
+
+
 def at_time(settings: LogSettings, topic: str, when: datetime) -> Cut:
     """The first offset in each partition whose record is not older than `when`; the end where there is none."""
-    late = _offsets(settings, topic, OffsetSpec.for_timestamp(int(when.astimezone(UTC).timestamp() * 1000)))
+    late = _asked(settings, topic, OffsetSpec.for_timestamp(int(when.astimezone(UTC).timestamp() * 1000)))[1]
     last = end(settings, topic)
     return Cut.of(last.topic, {p: last[p] if offset < 0 else offset for p, offset in late.items()})
 
 
+_DOING = "read the offsets of topic '{topic}'"
+
+
 def _cut(settings: LogSettings, topic: str, spec: OffsetSpec) -> Cut:
-    return Cut.of(_existing(settings, topic).id, _offsets(settings, topic, spec))
+    return Cut.of(*_asked(settings, topic, spec))
 
 
-def _offsets(settings: LogSettings, topic: str, spec: OffsetSpec) -> dict[int, int]:
-    state = _existing(settings, topic)
+def _asked(settings: LogSettings, topic: str, spec: OffsetSpec) -> tuple[str, dict[int, int]]:
+    """The topic's id, and an offset of each partition."""
+    with admin(settings, _DOING.format(topic=topic)) as client:
+        state = _existing(client, settings, topic, time.monotonic() + TIMEOUT)
+        return state.id, _offsets(client, topic, state, spec, time.monotonic() + TIMEOUT)
+
+
+def _offsets(client: AdminClient, topic: str, state: TopicState, spec: OffsetSpec, deadline: float) -> dict[int, int]:
     asked = {TopicPartition(topic, partition): spec for partition in range(state.partitions)}
-    with admin(settings, f"read the offsets of topic '{topic}'") as client:
-        deadline = time.monotonic() + TIMEOUT
-        while True:
-            futures = client.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT)
-            try:
-                return {place.partition: future.result().offset for place, future in futures.items()}
-            except KafkaException as error:
-                if error.args[0].code() not in PASSING or time.monotonic() > deadline:
-                    raise
-            client.poll(0.02)
+    while True:
+        futures = client.list_offsets(
+            asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=_left(deadline)
+        )
+        try:
+            return {place.partition: future.result().offset for place, future in futures.items()}
+        except KafkaException as error:
+            if error.args[0].code() not in PASSING or time.monotonic() > deadline:
+                raise
+        client.poll(0.02)
 
 
-def _existing(settings: LogSettings, topic: str) -> TopicState:
-    state = describe(settings, [topic]).get(topic)
+def _left(deadline: float) -> float:
+    """Seconds until then; a question needs some in any case."""
+    return max(deadline - time.monotonic(), 0.01)
+
+
+def _existing(client: AdminClient, settings: LogSettings, topic: str, deadline: float) -> TopicState:
+    state = _describe(client, [topic], _left(deadline)).get(topic)
     if state is None:
         raise LogError(
             f"log: no topic '{topic}' at {settings.bootstrap}\n  start the application that declares it first"
@@ -101,11 +126,12 @@ def _existing(settings: LogSettings, topic: str) -> TopicState:
     return state
 
 
-def _describe(client: AdminClient, topics: list[str]) -> dict[str, TopicState]:
+def _describe(client: AdminClient, topics: list[str], seconds: float | None = None) -> dict[str, TopicState]:
     if not topics:
         return {}
     found = {}
-    for name, future in client.describe_topics(TopicCollection(topics), request_timeout=TIMEOUT).items():
+    asked = client.describe_topics(TopicCollection(topics), request_timeout=seconds or TIMEOUT)
+    for name, future in asked.items():
         try:
             topic = future.result()
         except KafkaException as error:

@@ -14,7 +14,7 @@ from tarnbeck.log.settings import LogSettings
 from tarnbeck.serve import catalog
 from tarnbeck.serve.answer import MissingError
 from tarnbeck.serve.control import Control
-from tarnbeck.serve.service import Service, in_thread, reply
+from tarnbeck.serve.service import LOG_SECONDS, Service, in_thread, reply
 from tarnbeck.store.definitions import stream_of
 from tarnbeck.store.protocol import Store
 
@@ -57,7 +57,7 @@ def _stream(store: Store, log: LogSettings | None, name: str) -> dict[str, Any]:
     if log is None:
         return facts
     topic, lake = stream_of(known[name]).topic, known[name].lake_cut
-    first, end = topics.beginning(log, topic), topics.end(log, topic)
+    first, end = topics.ends(log, topic, LOG_SECONDS)
     partitions = [
         {"partition": partition, "first": first[partition], "end": end[partition], "lake": lake[partition]}
         for partition in range(facts["partitions"])

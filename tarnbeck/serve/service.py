@@ -23,6 +23,8 @@ from tarnbeck.store.protocol import Store
 
 BODY_SECONDS = 30
 """How long the body of a request may take to arrive."""
+LOG_SECONDS = 5.0
+"""How long a look at the log may take: a broker that does not answer must not keep others from looking."""
 SMALL_BODY = 256 * 1024
 
 

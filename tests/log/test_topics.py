@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import os
+import signal
+import time
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -8,6 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tarnbeck.cut import Cut
 from tarnbeck.errors import LogError
+from tarnbeck.log import client as clients
 from tarnbeck.log import topics
 from tarnbeck.log.broker import Broker
 from tarnbeck.log.settings import LogSettings
@@ -78,6 +83,41 @@ def test_beginning_and_end_are_cuts_of_the_topics_id(broker: Broker, topic_name:
         producer.produce(topic_name, b"x", partition=partition)
     producer.flush()
     assert topics.end(broker.settings, topic_name) == Cut.of(made.id, {0: 1, 1: 2})
+
+
+def test_both_ends_are_asked_of_a_client_that_is_kept(
+    broker: Broker, topic_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = topics.ensure(broker.settings, stream(topic_name))
+    kept = []
+
+    def making(*given: Any) -> AdminClient:
+        kept.append(given)
+        return AdminClient(*given)
+
+    monkeypatch.setattr(clients, "AdminClient", making)
+    for count in range(3):
+        assert topics.ends(broker.settings, topic_name, 10.0) == (Cut.of(made.id, {}), Cut.of(made.id, {0: count}))
+        producer = Producer(broker.settings.client())
+        producer.produce(topic_name, b"x", partition=0)
+        producer.flush()
+    assert len(kept) <= 1
+
+
+def test_a_broker_that_does_not_answer_in_time_is_told(
+    broker: Broker, topic_name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    topics.ensure(broker.settings, stream(topic_name))
+    began = time.monotonic()
+    os.kill(broker.pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(LogError, match=f"can't read the offsets of topic '{topic_name}'"):
+            topics.ends(broker.settings, topic_name, 0.5)
+    finally:
+        os.kill(broker.pid, signal.SIGCONT)
+    assert time.monotonic() - began < 4
+    assert topics.ends(broker.settings, topic_name, 10.0)[1].offsets == ()
+    assert capfd.readouterr().err == ""
 
 
 def test_the_end_is_the_last_stable_offset_while_a_transaction_is_open(broker: Broker, topic_name: str) -> None:
