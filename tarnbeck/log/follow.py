@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 
 import pyarrow as pa
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -182,6 +184,15 @@ def batches(
     wanted = {p: begin[p] for p in range(state.partitions) if until is None or begin[p] < until[p]}
     if not wanted:
         return
+    with consuming(settings, topic) as consumer:
+        yield from read(consumer, topic, wanted, until=until, stop=stop, most=most, patience=patience)
+
+
+@contextmanager
+def consuming(
+    settings: LogSettings, topic: str, options: Mapping[str, int] = MappingProxyType({})
+) -> Iterator[Consumer]:
+    """A consumer for one piece of work on a topic."""
     reasons = Reasons()
     consumer = Consumer(
         {
@@ -193,31 +204,46 @@ def batches(
             "auto.offset.reset": "error",
             "enable.partition.eof": True,
             "error_cb": reasons.note,
+            **options,
         }
     )
     try:
-        consumer.assign([TopicPartition(topic, partition, offset) for partition, offset in wanted.items()])
-        open_ = set(wanted)
-        while open_ and not stop():
-            found: list[Record] = []
-            for message in consumer.consume(most, patience):
-                error, partition, offset = message.error(), message.partition(), message.offset()
-                if error and error.code() != KafkaError._PARTITION_EOF:
-                    raise KafkaException(error)
-                if not error and partition in open_ and (until is None or offset < until[partition]):
-                    found.append(_record(message))
-                # An end-of-partition event carries the next offset, a record its own.
-                reached = offset + (0 if error else 1)
-                if until is not None and reached >= until[partition]:
-                    open_.discard(partition)
-            if found:
-                yield found
-            if until is not None:
-                open_ -= _passed(consumer, topic, open_, until)
+        yield consumer
     except KafkaException as error:
         raise failure(settings, f"read topic '{topic}'", error, reasons) from error
     finally:
         consumer.close()
+
+
+def read(
+    consumer: Consumer,
+    topic: str,
+    wanted: Mapping[int, int],
+    *,
+    until: Cut | None,
+    stop: Callable[[], bool],
+    most: int,
+    patience: float,
+) -> Iterator[list[Record]]:
+    """The same as `batches` by a consumer that is there, from these offsets on."""
+    consumer.assign([TopicPartition(topic, partition, offset) for partition, offset in wanted.items()])
+    open_ = set(wanted)
+    while open_ and not stop():
+        found: list[Record] = []
+        for message in consumer.consume(most, patience):
+            error, partition, offset = message.error(), message.partition(), message.offset()
+            if error and error.code() != KafkaError._PARTITION_EOF:
+                raise KafkaException(error)
+            if not error and partition in open_ and (until is None or offset < until[partition]):
+                found.append(_record(message))
+            # An end-of-partition event carries the next offset, a record its own.
+            reached = offset + (0 if error else 1)
+            if until is not None and reached >= until[partition]:
+                open_.discard(partition)
+        if found:
+            yield found
+        if until is not None:
+            open_ -= _passed(consumer, topic, open_, until)
 
 
 def _passed(consumer: Consumer, topic: str, partitions: set[int], until: Cut) -> set[int]:

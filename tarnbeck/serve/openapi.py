@@ -14,9 +14,10 @@ from tarnbeck.serve.events import BIGGEST, LARGE
 from tarnbeck.serve.live import MOST as MOST_LIVE
 from tarnbeck.serve.parameters import HEARTBEAT
 from tarnbeck.serve.render import JSON, KINDS
+from tarnbeck.serve.service import LOG_SECONDS
 from tarnbeck.serve.sse import KIND as SSE
+from tarnbeck.serve.tail import BYTES, USUAL
 from tarnbeck.serve.tail import MOST as MOST_EVENTS
-from tarnbeck.serve.tail import USUAL
 
 Node = dict[str, Any]
 
@@ -163,7 +164,10 @@ _PATHS: Node = {
         "get": _operation(
             "Look at the newest events",
             "The newest events of the log, as they were sent, and `next`, the cut behind them. With `after`, those "
-            "behind that cut; if they are more than `limit` the newest, and `skipped` tells how many were left out.",
+            "behind that cut; if they are more than `limit` the newest, and `skipped` tells how many were left out: a "
+            "packed record that was not opened counts as one. No more than "
+            f"{BYTES >> 20} MiB of values are given, and a log that does not answer within {LOG_SECONDS:g} seconds is "
+            "an error.",
             "curl 'localhost:8787/streams/prices/events?limit=10'",
             fails=(400, 404, 503),
             parameters=[

@@ -9,12 +9,12 @@ from starlette.responses import Response
 
 from tarnbeck.cut import Cut
 from tarnbeck.errors import LogError, UsageError, unknown
-from tarnbeck.log import topics
-from tarnbeck.log.events import Event, as_dict, events_of
-from tarnbeck.log.follow import follow
+from tarnbeck.log import look
+from tarnbeck.log.events import as_dict
+from tarnbeck.log.look import Bounds
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.serve.answer import MissingError
-from tarnbeck.serve.service import Service, in_thread, reply
+from tarnbeck.serve.service import LOG_SECONDS, Service, in_thread, reply
 from tarnbeck.store.definitions import stream_of
 
 READERS = 4
@@ -27,21 +27,9 @@ BYTES = 2 << 20
 
 def newest(log: LogSettings, topic: str, after: Cut | None, limit: int) -> dict[str, Any]:
     """The newest events of a topic, those behind a cut if one is given, and where the next read goes on."""
-    first, end = topics.beginning(log, topic), topics.end(log, topic)
-    known = first if after is None else Cut.of(end.topic, dict(after.offsets)).advance(first).meet(end)
-    begin = Cut.of(end.topic, {partition: max(known[partition], offset - limit) for partition, offset in end})
-    found: list[Event] = []
-    for record in follow(log, topic, begin, until=end):
-        found += events_of(record)
-    found.sort(key=lambda event: event.record.timestamp)
-    shown, room = [], BYTES
-    for event in reversed(found[-limit:]):
-        room -= len(event.value or b"")
-        if room < 0:
-            break
-        shown.append(as_dict(event))
-    skipped = known.span_to(begin).records + len(found) - len(shown)
-    return {"events": shown[::-1], "skipped": 0 if after is None else skipped, "next": str(end)}
+    found = look.newest(log, topic, after, Bounds(limit, BYTES, LOG_SECONDS))
+    events = [as_dict(event) for event in found.events]
+    return {"events": events, "skipped": 0 if after is None else found.skipped, "next": str(found.end)}
 
 
 async def events(service: Service, request: Request) -> Response:
