@@ -6,6 +6,7 @@ import webbrowser
 from html import escape
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
@@ -28,7 +29,7 @@ def page(
     node = running(folder)
     if node is None:
         raise NotReady(f"page: nothing runs in '{folder}'\n  start it: tarnbeck up APP.py")
-    address = f"{node['url']}/#token={node['token']}"
+    address = f"{node['url']}/#token={quote(node['token'], safe='')}"
     show.say(show.as_json({"page": address, "url": node["url"]}) if json else address)
     if open_ and not webbrowser.open(_way_to(address, folder)):
         raise NotReady("page: no browser could be opened\n  open the address above by hand")

@@ -14,8 +14,8 @@ from tarnbeck.log import broker, topics
 from tarnbeck.log.settings import LogSettings
 from tarnbeck.node import progress, use, versions
 from tarnbeck.node.loading import folder_of, load_custom, modules_in
+from tarnbeck.node.lock import hold
 from tarnbeck.node.logs import shared
-from tarnbeck.node.node import hold
 from tarnbeck.node.progress import Watch
 from tarnbeck.node.running import running
 from tarnbeck.node.settings import Settings

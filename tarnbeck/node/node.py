@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import json
 import os
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
 from tarnbeck.alert.layer import Alerts, Setting
 from tarnbeck.app import App
-from tarnbeck.errors import LakeError, SetupError, StoreError
+from tarnbeck.errors import LakeError, SetupError
 from tarnbeck.log import broker
 from tarnbeck.log.broker import Broker
 from tarnbeck.log.settings import LogSettings
@@ -25,6 +23,7 @@ from tarnbeck.node.channel import Child, Message
 from tarnbeck.node.flow import Flow
 from tarnbeck.node.grow import grow
 from tarnbeck.node.loading import FILE
+from tarnbeck.node.lock import hold
 from tarnbeck.node.logs import shared
 from tarnbeck.node.processes import Meter
 from tarnbeck.node.progress import Watch
@@ -339,20 +338,3 @@ def _listening(api: Any, settings: Settings) -> Server:
         if settings.port != PORT:
             raise
         return serve(api, settings.host, 0)
-
-
-def hold(folder: Path) -> IO[bytes]:
-    """Holds the folder for this process; the lock ends with the process, however it ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        held = (folder / "lock").open("ab")
-    except OSError as error:
-        raise SetupError(f"can't write to {folder}: {error}\n  choose another folder: --folder") from None
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        held.close()
-        raise StoreError(
-            f"{folder} is in use by another tarnbeck\n  stop that one, or use another folder: --folder"
-        ) from None
-    return held

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tarnbeck.log import process
+from tarnbeck.node.lock import holder
 
 
 def running(folder: Path) -> dict[str, Any] | None:
@@ -15,5 +15,5 @@ def running(folder: Path) -> dict[str, Any] | None:
         facts: dict[str, Any] = json.loads((folder / "node.json").read_text())
     except FileNotFoundError:
         return None
-    # A node that was killed left its number behind, and the system may have given it to somebody else.
-    return facts if "tarnbeck" in process.command_of(int(facts["pid"])) else None
+    # A node that was killed left this behind.
+    return facts if holder(folder) == facts["pid"] else None

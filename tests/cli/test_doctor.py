@@ -13,7 +13,7 @@ import pytest
 
 from tarnbeck.cli import checks, main
 from tarnbeck.cli.checks import CHECKS, NOTE, PROBLEM, WELL, Finding, Place
-from tarnbeck.log import process
+from tarnbeck.node.lock import hold
 from tarnbeck.spark import jars
 
 
@@ -120,14 +120,13 @@ def test_an_app_that_was_killed_is_a_note(place: Place) -> None:
     assert found(place, "app").state == NOTE
 
 
-def test_an_app_that_does_not_answer_is_a_problem(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_app_that_does_not_answer_is_a_problem(place: Place) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         number = closed.getsockname()[1]
-    place.folder.mkdir()
-    monkeypatch.setattr(process, "command_of", lambda _: "python tarnbeck up shop.py")
     facts = {"pid": os.getpid(), "url": f"http://127.0.0.1:{number}", "token": "t", "app": "shop"}
-    (place.folder / "node.json").write_text(json.dumps(facts))
-    told = found(place, "app")
+    with hold(place.folder):
+        (place.folder / "node.json").write_text(json.dumps(facts))
+        told = found(place, "app")
     assert (told.state, "does not answer" in told.found) == (PROBLEM, True)
 
 

@@ -1,4 +1,4 @@
-"""Whether a node runs on a folder: a number that the system gave to somebody else is no node."""
+"""Whether a node runs on a folder: what a killed one left behind is none, whoever has its number now."""
 
 from __future__ import annotations
 
@@ -6,34 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tarnbeck.log.process import command_of
+from tarnbeck.node.lock import hold
 from tarnbeck.node.running import running
-from tests.waiting import awaited
 
-Start = Callable[..., int]
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    """Starts commands that wait for the test to end; gives the pid of each."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def begin(*words: str) -> int:
-        started.append(subprocess.Popen(words, stdin=subprocess.PIPE))
-        pid = started[-1].pid
-        # A process has a number before it has a command line.
-        awaited(lambda: bool(command_of(pid)), "the process")
-        return pid
-
-    yield begin
-    for each in started:
-        each.communicate(b"\n")
+HOLDS = "import sys; from pathlib import Path; from tarnbeck.node.lock import hold; held = hold(Path(sys.argv[1])); "
 
 
 def left(folder: Path, pid: int) -> dict[str, Any]:
@@ -42,28 +21,28 @@ def left(folder: Path, pid: int) -> dict[str, Any]:
     return facts
 
 
-def test_a_node_that_runs_is_told_with_its_facts(tmp_path: Path, start: Start) -> None:
-    facts = left(tmp_path, start(sys.executable, "-c", "input()", "tarnbeck"))
-    assert running(tmp_path) == facts
+def test_a_node_that_runs_is_told_with_its_facts(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLDS + "print('held', flush=True); input()", str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        facts = left(tmp_path, other.pid)
+        assert running(tmp_path) == facts
+        other.kill()
+        other.wait()
+        assert running(tmp_path) is None
 
 
-def test_nothing_runs_where_nothing_was_started_or_where_it_ended(tmp_path: Path) -> None:
-    assert running(tmp_path) is None
-    ended = subprocess.Popen([sys.executable, "-c", "", "tarnbeck"])
-    ended.wait()
-    left(tmp_path, ended.pid)
-    assert running(tmp_path) is None
-
-
-def test_a_number_that_somebody_else_has_now_is_no_node(
-    tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left(tmp_path, start("cat"))
+def test_nothing_runs_where_nothing_was_started(tmp_path: Path) -> None:
     assert running(tmp_path) is None
 
-    def refused(pid: int, sign: int) -> None:
-        raise PermissionError("the process of another user")
 
-    with monkeypatch.context() as other:
-        other.setattr(os, "kill", refused)
+def test_a_number_that_somebody_else_has_now_is_no_node(tmp_path: Path) -> None:
+    left(tmp_path, os.getppid())
+    assert running(tmp_path) is None
+
+
+def test_a_job_that_holds_the_folder_is_no_node(tmp_path: Path) -> None:
+    left(tmp_path, 2**22 + 1)
+    with hold(tmp_path):
         assert running(tmp_path) is None
