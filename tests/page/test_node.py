@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tarnbeck.node.running import running
@@ -65,6 +66,7 @@ def test_what_could_not_be_decoded_is_shown_with_its_reason_and_sent_again(shell
     page.get_by_role("button", name="Look").click()
     page.get_by_role("button", name="Show").first.click()
     expect(page.locator("section", has_text="Quarantine").locator("pre")).not_to_be_empty()
+    assert Axe().run(page).response["violations"] == []
     page.get_by_role("button", name="Retry").first.click()
     page.get_by_role("button", name="Do it").click()
     expect(page.get_by_text("1 event sent again")).to_be_visible()

@@ -120,6 +120,23 @@ def test_the_code_for_this_gives_the_same_answer(quiet: Market, look: Look) -> N
     assert shown.count() == len(rows)
 
 
+def test_several_keys_are_asked_for_and_nothing_else(quiet: Market, look: Look) -> None:
+    quiet.trade(*((ago(30), f"plum {n}", "1.00") for n in range(20)))
+    page = look(f"{quiet.server.url}/#/view/ohlc?last=1h&per=hour&key.item=apple&key.item=pear&live=off&chart=table")
+    expect(page.locator("tbody tr").first).to_be_visible()
+    shown = set(page.locator("tbody tr td:first-child").all_inner_texts())
+    page.get_by_text("The code for this").click()
+    python, curl, sql = (page.locator(f".code-{kind}").inner_text() for kind in ("python", "curl", "sql"))
+    names: dict[str, Any] = {}
+    exec(compile(python, "the code for this", "exec"), names)  # noqa: S102 (what the page shows must run)
+    over_http = json.loads(told(quiet, curl.split(quiet.server.url)[1].strip("'")))["rows"]
+    with tb.connect(quiet.server.url) as client:
+        by_sql = client.sql(sql).dicts()
+    for rows in (names["answer"].dicts(), over_http, by_sql):
+        assert {row["item"] for row in rows} == shown == {"apple", "pear"}
+        assert len(rows) == page.locator("tbody tr").count()
+
+
 def test_windows_are_gone_through_by_keys_alone(quiet: Market, look: Look) -> None:
     page = look(f"{quiet.server.url}/#/view/ohlc?last=1h&chart=line&column=close&key.item=apple&per=second")
     expect(chart(page)).to_have_attribute("aria-label", re.compile("line chart"))
