@@ -153,11 +153,15 @@ def outputs_of(
     return tuple(outputs), tuple(states)
 
 
+_EVENT_TIME = re.compile(rf"\b{EVENT_TIME}\b")
+
+
 def _measure(scope: Scope, name: str, aggregate: Aggregate, states: dict[StateCall, int]) -> Measure:
     scope = Scope(f"{scope.place}: '{name}'", scope.owner, scope.columns)
     aggregate = aggregate.over(scope.columns)
     columns = aggregate.columns
-    if EVENT_TIME in columns:
+    # Not only as it is: a definition holds it within the condition that the aggregate had.
+    if any(_EVENT_TIME.search(column) for column in columns):
         scope = Scope(scope.place, scope.owner, {**scope.columns, EVENT_TIME: types.TIMESTAMP})
     if aggregate.where is not None:
         # What has no value is not seen: an aggregate with a condition is one of columns that are null elsewhere.
