@@ -24,6 +24,8 @@ from tarnbeck.schema.types import Array, Column, Decimal, ScalarType, Type
 
 CUSTOM: dict[str, type[Custom]] = {}
 """The classes that this process has loaded, by the names that definitions call them by."""
+CODE = "_code"
+"""The option by which a definition tells the code of a class."""
 
 
 class Custom(ABC):
@@ -189,7 +191,7 @@ class UserDefined(Aggregate):
         return self.custom.columns
 
     def options(self) -> dict[str, Any]:
-        return {**self.custom.options, "_code": code(type(self.custom))}
+        return {**self.custom.options, CODE: code(type(self.custom))}
 
     def result(self, arguments: Arguments) -> Type:
         if not arguments:
@@ -227,7 +229,7 @@ def again(name: str, columns: Sequence[str], options: Mapping[str, Any]) -> User
             "  a node loads it when it starts (tarnbeck up APP.py); in a program of yours, import that file first"
         )
     given = dict(options)
-    if given.pop("_code") != code(cls):
+    if given.pop(CODE) != code(cls):
         raise DeclarationError(
             f"aggregate '{name}': its code has changed, and a view keeps states that the former code made\n"
             "  give the changed class another name, and keep the former one as long as a view needs it"

@@ -124,6 +124,17 @@ def test_a_definition_that_is_read_back_is_the_same() -> None:
     assert run(again, EVENTS)["all"] == run(app, EVENTS)["all"]
 
 
+def test_a_class_may_have_the_name_of_a_built_in_aggregate() -> None:
+    class Rate(Reach):
+        """Not events per second."""
+
+    app = shop(mine=Rate("price"), steps=Reach("price"), built_in=tb.rate("price"))
+    again = tb.App.of(app.definition())
+    assert identity(again.views["all"]) == identity(app.views["all"])
+    (row,) = run(again, EVENTS)["all"]
+    assert row["mine"] == row["steps"] != row["built_in"]
+
+
 def test_a_class_that_is_not_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     definition = shop(steps=Reach("price")).definition()
     monkeypatch.delitem(custom.CUSTOM, "reach")
