@@ -23,6 +23,7 @@ from tarnbeck.plan.declare import (
     late_after,
     outputs_of,
     select_of,
+    window_for,
 )
 from tarnbeck.plan.definition import Definition, derivation_of, of_stream, of_view, window_of
 from tarnbeck.plan.derive import TIME, Made, changed, derivation, joined
@@ -32,7 +33,7 @@ from tarnbeck.schema import ddl, types
 from tarnbeck.schema.stream import Arrival, Derivation, Epoch, EventTime, Former, FromColumn, Json, Owner, Stream
 from tarnbeck.schema.types import Schema
 from tarnbeck.window import duration
-from tarnbeck.window.window import Session, Window, all_time
+from tarnbeck.window.window import Session, Window
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -253,15 +254,15 @@ class App:
         scope = Scope(place, f"stream '{source.name}'", {column.name: column.type for column in source.schema})
         condition = None if where is None else scope.expression(where, expected=types.BOOL)
         keys = keys_of(scope, by)
-        kept = kept_for(place, window or all_time(), keep)
+        window = window_for(place, window)
+        kept = kept_for(place, window, keep)
         hidden = hidden_states(place, session=isinstance(window, Session), kept=bool(kept))
         outputs, states = outputs_of(scope, wrapped(select), {key.name for key in keys}, hidden)
         latest, aside = late_after(place, late)
         if aside is not None:
             self._aside(place, aside, source, latest)
-        declared = View(name, source, keys, condition, window or all_time(), outputs, states, latest, kept)
-        self.views[name] = declared
-        return declared
+        self.views[name] = View(name, source, keys, condition, window, outputs, states, latest, kept)
+        return self.views[name]
 
     def table(
         self,

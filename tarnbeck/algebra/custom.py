@@ -18,12 +18,17 @@ import pyarrow as pa
 from tarnbeck.algebra.aggregate import Aggregate, Arguments, Finish, Value, raw, reader
 from tarnbeck.algebra.packed import PackedRows, read, tuples, write
 from tarnbeck.algebra.state import RELATIVE, Raw, State
-from tarnbeck.errors import DeclarationError, UsageError, unknown
+from tarnbeck.errors import DeclarationError, TarnbeckError, UsageError, unknown
 from tarnbeck.schema import ddl, types
+from tarnbeck.schema.strict import shorten
 from tarnbeck.schema.types import Array, Column, Decimal, ScalarType, Type
 
 CUSTOM: dict[str, type[Custom]] = {}
 """The classes that this process has loaded, by the names that definitions call them by."""
+CODE = "_code"
+"""The option by which a definition tells the code of a class."""
+LONGEST = 300
+"""Characters of a state that an error shows."""
 
 
 class Custom(ABC):
@@ -48,6 +53,9 @@ class Custom(ABC):
 
     def __init__(self, *columns: str, where: str | None = None, **options: Any) -> None:
         self.columns, self.where, self.options = columns, where, options
+        for attribute, hint in _SAID.items():
+            if not isinstance(getattr(self, attribute, None), str):
+                raise DeclarationError(f"aggregate '{self.name}': it has no {attribute}\n  {hint}")
         known = [name for name, value in _attributes(type(self)) if name not in _OWN and not callable(value)]
         for name, value in options.items():
             if name not in known:
@@ -71,6 +79,11 @@ class Custom(ABC):
 
 
 _OWN = ("name", "state", "returns")
+_SAID = {
+    "state": "say what it keeps, such as state = 'total bigint'",
+    "returns": "say of which type it is, such as returns = 'bigint'",
+}
+"""What a class must say, though not one that is only there for others to be made of it."""
 
 
 def _attributes(cls: type) -> Iterator[tuple[str, Any]]:
@@ -120,18 +133,35 @@ class CustomState(PackedRows):
             return self._write(many(*(_logical(column, type_) for column, type_ in columns)), "prepare_many")
         readers = [reader(type_) for type_ in self.arguments]
         prepare, merge = self.custom.prepare, self.custom.merge
-        states = (prepare(*(see(raw) for see, raw in zip(readers, row, strict=True))) for row in tuples(values))
-        return self._write(functools.reduce(merge, states), "prepare")
+        given = ((see(raw) for see, raw in zip(readers, row, strict=True)) for row in tuples(values))
+        # Each by itself: what does not fit might fit once it is merged, or not, as batches happen to be cut.
+        return self._write(functools.reduce(merge, (self._fit(prepare(*each), "prepare") for each in given)), "merge")
 
     def unite(self, states: Sequence[bytes]) -> bytes:
         return self._write(functools.reduce(self.custom.merge, map(self.read, states)), "merge")
 
     def _write(self, state: Any, made_by: str) -> bytes:
+        return write(self._raw(state, made_by))
+
+    def _fit(self, state: Any, made_by: str) -> tuple[Any, ...]:
+        self._raw(state, made_by)
+        return state  # type: ignore[no-any-return]
+
+    def _raw(self, state: Any, made_by: str) -> list[Any]:
         if not isinstance(state, tuple) or len(state) != len(self._columns):
             raise UsageError(
                 f"aggregate '{self.custom.name}': {made_by} gave {state!r}\n  expected a tuple of: {self.custom.state}"
             )
-        return write([_raw(value, column.type) for value, column in zip(state, self._columns, strict=True)])
+        found = []
+        for value, column in zip(state, self._columns, strict=True):
+            try:
+                found.append(_raw(value, column.type))
+            except (TypeError, ValueError, ArithmeticError):
+                raise UsageError(
+                    f"aggregate '{self.custom.name}': {made_by} gave {shorten(repr(value))} for its state "
+                    f"'{column.name}'\n  expected {column.type}"
+                ) from None
+        return found
 
     def read(self, packed: bytes) -> tuple[Any, ...]:
         return tuple(_value(found, column.type) for found, column in zip(read(packed), self._columns, strict=True))
@@ -143,9 +173,16 @@ class CustomState(PackedRows):
 
 
 def _raw(value: Any, type_: Type) -> Any:
+    """The raw form of a value, or ValueError if another one would be read back."""
     if isinstance(type_, Array):
         return None if value is None else [_raw(each, type_.element) for each in value]
-    return raw(value, type_)  # type: ignore[arg-type]
+    found = raw(value, type_)  # type: ignore[arg-type]
+    # A double may be no number (NaN), which is not equal even to itself.
+    if type_ == types.DOUBLE and isinstance(value, (int, float)):
+        return found
+    if value is not None and (type_ == types.DOUBLE or reader(type_)(found) != value):  # type: ignore[arg-type]
+        raise ValueError
+    return found
 
 
 def _value(found: Any, type_: Type) -> Any:
@@ -189,7 +226,7 @@ class UserDefined(Aggregate):
         return self.custom.columns
 
     def options(self) -> dict[str, Any]:
-        return {**self.custom.options, "_code": code(type(self.custom))}
+        return {**self.custom.options, CODE: code(type(self.custom))}
 
     def result(self, arguments: Arguments) -> Type:
         if not arguments:
@@ -213,7 +250,17 @@ class UserDefined(Aggregate):
         state, finish = self._kept(arguments), self.custom.finish
 
         def finished(states: tuple[tuple[Raw, ...], ...]) -> Value:
-            return None if states[0][0] is None else finish(state.read(states[0][0]))  # type: ignore[arg-type]
+            if states[0][0] is None:
+                return None
+            found = state.read(states[0][0])  # type: ignore[arg-type]
+            try:
+                return finish(found)
+            except Exception as error:
+                raise TarnbeckError(
+                    f"aggregate '{self.name}': finish failed: {type(error).__name__}: {error}\n"
+                    f"  its state was {shorten(repr(found), LONGEST)}\n"
+                    "  it must give a value, or None, for every state"
+                ) from error
 
         return finished
 
@@ -227,7 +274,7 @@ def again(name: str, columns: Sequence[str], options: Mapping[str, Any]) -> User
             "  a node loads it when it starts (tarnbeck up APP.py); in a program of yours, import that file first"
         )
     given = dict(options)
-    if given.pop("_code") != code(cls):
+    if given.pop(CODE) != code(cls):
         raise DeclarationError(
             f"aggregate '{name}': its code has changed, and a view keeps states that the former code made\n"
             "  give the changed class another name, and keep the former one as long as a view needs it"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import zoneinfo
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields
 from typing import Any
 
 from tarnbeck.algebra import custom
 from tarnbeck.algebra.aggregate import Aggregate
+from tarnbeck.algebra.custom import Custom
 from tarnbeck.algebra.registry import AGGREGATES
 from tarnbeck.algebra.relation import EVENT_TIME
 from tarnbeck.algebra.sets import Combination, Members
@@ -20,7 +22,7 @@ from tarnbeck.schema import types
 from tarnbeck.schema.stream import FILES, Arrival, Epoch, EventTime, FromColumn
 from tarnbeck.schema.types import Decimal, Physical, Scalar, ScalarType, Schema, Type
 from tarnbeck.window.duration import duration
-from tarnbeck.window.window import AllTime, Sliding, Window
+from tarnbeck.window.window import AllTime, Sliding, Window, all_time
 
 RESERVED = ("start", "end", "level", "cut")
 """Names that an answer's own columns and a query's own parameters have."""
@@ -33,10 +35,18 @@ class Scope:
         self.place, self.owner, self.columns = place, owner, columns
 
     def expression(self, text: str, *, expected: Type | None = None) -> Expression:
-        found = check(text, self.columns, place=self.place, owner=self.owner)
+        found = check(self.text(text), self.columns, place=self.place, owner=self.owner)
         if expected is not None and found.type != expected:
             raise DeclarationError(f"{self.place}: {text!r}: expected {expected}, found {found.type}")
         return found
+
+    def text(self, given: object) -> str:
+        """What was given as an expression, if it can be one."""
+        if not isinstance(given, str):
+            raise DeclarationError(
+                f"{self.place}: expected an expression as text, such as 'price > 0', found {given!r}"
+            )
+        return given
 
     def scalar(self, text: str) -> tuple[Expression, ScalarType]:
         found = self.expression(text)
@@ -55,7 +65,7 @@ def late_after(place: str, late: str | None) -> tuple[int | None, str | None]:
     """After how long an event is late, and the stream that it goes to, if to any."""
     if late is None:
         return None, None
-    found = _LATE.fullmatch(late)
+    found = _LATE.fullmatch(late) if isinstance(late, str) else None
     try:
         if found is None:
             raise UsageError("expected such as 'drop after 1 hour', or 'to late_orders after 1 hour'")
@@ -64,14 +74,28 @@ def late_after(place: str, late: str | None) -> tuple[int | None, str | None]:
         raise DeclarationError(f"{place}: late={late!r}: {wrong}") from None
 
 
+def window_for(place: str, window: Window | None) -> Window:
+    """The window of a view, which is all time if it names none."""
+    if window is None:
+        return all_time()
+    if not isinstance(window, Window):
+        try:
+            duration(window)
+            fits = f"tb.tumbling({window!r})"
+        except UsageError:
+            fits = "tb.tumbling('1 minute'), tb.all_time() or another one"
+        raise DeclarationError(f"{place}: window={window!r}: it is no window\n  write window={fits}")
+    return window
+
+
 def kept_for(place: str, window: Window, keep: str | Mapping[str, str] | None) -> tuple[int | None, ...]:
     """How long each level is kept; nothing when all are kept for ever."""
-    if not keep:
+    if keep is None or keep == {}:
         return ()
     levels = window.levels
     if isinstance(window, AllTime):
         raise DeclarationError(f"{place}: keep={keep!r}: its one window over all time never ends\n  leave it out")
-    named = dict.fromkeys(levels, keep) if isinstance(keep, str) else keep
+    named = keep if isinstance(keep, Mapping) else dict.fromkeys(levels, keep)
     for level in named:
         if level not in levels:
             raise DeclarationError(unknown(f"{place}: keep", "level", level, levels, "its window"))
@@ -87,14 +111,14 @@ def kept_for(place: str, window: Window, keep: str | Mapping[str, str] | None) -
 
 
 def keys_of(scope: Scope, by: str | Sequence[str] | Mapping[str, str]) -> tuple[Key, ...]:
-    if isinstance(by, str):
-        by = (by,)
+    if isinstance(by, str) or not isinstance(by, Iterable):
+        by = (scope.text(by),)
     named = by if isinstance(by, Mapping) else {column: column for column in by}
     if not isinstance(by, Mapping) and len(named) != len(by):
         raise DeclarationError(f"{scope.place}: by={list(by)!r}: a key is named twice")
     keys = []
     for name, text in named.items():
-        if not name.isidentifier() and not isinstance(by, Mapping):
+        if not scope.text(name).isidentifier() and not isinstance(by, Mapping):
             raise DeclarationError(
                 f"{scope.place}: by={name!r}: a computed key needs a name\n  by={{'name': {name!r}}}"
             )
@@ -132,7 +156,12 @@ def _clock(place: str) -> tuple[StateCall, ...]:
 def outputs_of(
     scope: Scope, select: Mapping[str, Aggregate | str], keys: set[str], hidden: Sequence[StateCall]
 ) -> tuple[tuple[Measure | Derived, ...], tuple[StateCall, ...]]:
-    if not select or not any(isinstance(output, Aggregate) for output in select.values()):
+    for name, output in select.items():
+        if isinstance(output, type) and issubclass(output, (Aggregate, Custom)):
+            raise _not_called(f"{scope.place}: '{name}'", output)
+        if not isinstance(output, (Aggregate, str)):
+            raise DeclarationError(f"{scope.place}: '{name}': expected an aggregate or an expression, found {output!r}")
+    if not any(isinstance(output, Aggregate) for output in select.values()):
         raise DeclarationError(f"{scope.place}: select needs at least one aggregate, such as {{'n': tb.count()}}")
     states: dict[StateCall, int] = {call: place for place, call in enumerate(hidden)}
     outputs: list[Measure | Derived] = []
@@ -144,20 +173,31 @@ def outputs_of(
             outputs.append(_combination(scope, name, output, outputs))
         elif isinstance(output, Aggregate):
             outputs.append(_measure(scope, name, output, states))
-        elif isinstance(output, str):
+        else:
             known = Scope(f"{scope.place}: '{name}'", "select, before it,", {o.name: o.type for o in outputs})
             expression, type_ = known.scalar(output)
             outputs.append(Derived(name, expression, type_))
-        else:
-            raise DeclarationError(f"{scope.place}: '{name}': expected an aggregate or an expression, found {output!r}")
     return tuple(outputs), tuple(states)
+
+
+def _not_called(place: str, kind: type[Aggregate | Custom]) -> DeclarationError:
+    """Of a class where something made by it belongs."""
+    if issubclass(kind, Custom):
+        name, needs = kind.__name__, True
+    else:
+        name, needs = f"tb.{kind.name}", any(each.init and each.default is MISSING for each in fields(kind))
+    return DeclarationError(f"{place}: {name} is not called\n  write {name}({'…' if needs else ''})")
+
+
+_EVENT_TIME = re.compile(rf"\b{EVENT_TIME}\b")
 
 
 def _measure(scope: Scope, name: str, aggregate: Aggregate, states: dict[StateCall, int]) -> Measure:
     scope = Scope(f"{scope.place}: '{name}'", scope.owner, scope.columns)
     aggregate = aggregate.over(scope.columns)
-    columns = aggregate.columns
-    if EVENT_TIME in columns:
+    columns = tuple(map(scope.text, aggregate.columns))
+    # Not only as it is: a definition holds it within the condition that the aggregate had.
+    if any(_EVENT_TIME.search(column) for column in columns):
         scope = Scope(scope.place, scope.owner, {**scope.columns, EVENT_TIME: types.TIMESTAMP})
     if aggregate.where is not None:
         # What has no value is not seen: an aggregate with a condition is one of columns that are null elsewhere.
@@ -193,7 +233,8 @@ def aggregate_of(name: str, *given: str | dict[str, Any] | None) -> Aggregate:
     """The aggregate of a definition: its name, its columns, and its options, if it has any."""
     columns = [column for column in given if isinstance(column, str)]
     options = given[-1] if given and isinstance(given[-1], dict) else {}
-    known = AGGREGATES.get(name)
+    # A user's class may have the name of a built-in aggregate: what has the hash of some code is made by a class.
+    known = None if custom.CODE in options else AGGREGATES.get(name)
     return custom.again(name, columns, options) if known is None else known.again(columns, options)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tarnbeck.algebra.aggregate import UNIX
 from tarnbeck.errors import DeclarationError, UsageError
 from tarnbeck.plan.table import table
 from tarnbeck.plan.view import View
@@ -21,12 +22,13 @@ from tarnbeck.schema.ddl import arrow
 from tarnbeck.schema.decode import decode
 from tarnbeck.schema.decoded import RECORDS
 from tarnbeck.schema.encode import to_json
+from tarnbeck.schema.literal import OF_EVENTS
 from tarnbeck.schema.stream import Arrival, Json, Stream
 
 MOST_BYTES = 1 << 20
 """What static data may take in the catalog: a larger table is better a stream with a table over it."""
-ALWAYS = datetime.datetime(1, 1, 1, tzinfo=datetime.UTC)
-"""Before all events, so that the rows hold for every one of them."""
+ALWAYS = UNIX + datetime.timedelta(microseconds=OF_EVENTS.first)
+"""No event is before it, so that the rows hold for every one of them."""
 
 Rows = Iterable[Mapping[str, Any]]
 

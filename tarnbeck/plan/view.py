@@ -11,6 +11,7 @@ from typing import Any
 from tarnbeck.algebra.aggregate import Aggregate, Arguments, reader
 from tarnbeck.algebra.packed import Packed
 from tarnbeck.algebra.state import Raw, State
+from tarnbeck.errors import TarnbeckError
 from tarnbeck.expression import Expression
 from tarnbeck.plan.layout import Layout
 from tarnbeck.schema import types
@@ -160,8 +161,11 @@ class View:
 
         def finished(states: States) -> tuple[Any, ...]:
             row: dict[str, Any] = {}
-            for name, compute, places in steps:
-                row[name] = compute(row) if places is None else compute(tuple([states[p] for p in places]))
+            try:
+                for name, compute, places in steps:
+                    row[name] = compute(row) if places is None else compute(tuple([states[p] for p in places]))
+            except TarnbeckError as wrong:
+                raise type(wrong)(f"view '{self.name}': '{name}': {wrong}") from wrong.__cause__
             return tuple(row.values())
 
         return finished

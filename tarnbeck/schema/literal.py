@@ -8,6 +8,7 @@ import decimal
 import math
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
@@ -22,6 +23,20 @@ DAY = 86_400_000_000
 EARLIEST = -62_135_596_800_000_000
 LATEST = 253_402_300_799_999_999
 """The microseconds of the years 0001 to 9999, the only ones that every part of tarnbeck can hold."""
+
+
+@dataclass(frozen=True)
+class Years:
+    """A part of the calendar: its first and last microsecond, and what reasons call it."""
+
+    first: int
+    last: int
+    name: str
+
+
+ANY = Years(EARLIEST, LATEST, "0001 to 9999")
+OF_EVENTS = Years(EARLIEST + 365 * DAY, LATEST - 365 * DAY, "0002 to 9998")
+"""When an event may have happened: a year is left free at both ends, so that its windows stay in the calendar."""
 
 PER_UNIT: dict[Unit, tuple[int, int]] = {"s": (1_000_000, 1), "ms": (1_000, 1), "us": (1, 1), "ns": (1, 1_000)}
 """Microseconds in one unit of an epoch number, as a numerator and a denominator."""
@@ -45,7 +60,7 @@ def reader(column_type: Type) -> Read:
     return _decimal(column_type) if isinstance(column_type, Decimal) else SCALARS[column_type]
 
 
-def timestamp(zone: ZoneInfo | None) -> Read:
+def timestamp(zone: ZoneInfo | None, years: Years = ANY) -> Read:
     """Reads ISO 8601 with a zone; a text without one means local time in `zone`, or is refused when that is None.
 
     A local time that a clock change repeats is the earlier one; one that it skips is taken with the offset from before.
@@ -72,7 +87,8 @@ def timestamp(zone: ZoneInfo | None) -> Read:
         east_of_utc = (offset.hour * 60 + offset.minute) * 60_000_000 * (-1 if sign == "-" else 1)
         if zone is not None and not utc and not sign:
             east_of_utc = offset_of(local, zone)
-        return _in_range(local_micros(local) + int(fraction.ljust(6, "0")) - east_of_utc, f"'{value}'", path)
+        micros = local_micros(local) + int(fraction.ljust(6, "0")) - east_of_utc
+        return _in_range(micros, years, f"'{value}'", path)
 
     return read
 
@@ -92,7 +108,7 @@ def offset_of(local: dt.datetime, zone: ZoneInfo) -> int:
 
 
 def epoch_micros(value: object, unit: Unit, path: str) -> int:
-    """The time that a number of units since 1970 means: what is finer than a microsecond is cut off downwards.
+    """The event time that a number of units since 1970 means: what is finer than a microsecond is cut off downwards.
 
     A double is rounded instead, because the double next to 1.1 seconds may lie below it.
     """
@@ -106,12 +122,12 @@ def epoch_micros(value: object, unit: Unit, path: str) -> int:
         micros = math.floor(Fraction(value) * numerator / denominator)
     else:
         raise wrong(path, "a number", value)
-    return _in_range(micros, f"{value} {unit}", path)
+    return _in_range(micros, OF_EVENTS, f"{value} {unit}", path)
 
 
-def _in_range(micros: int, found: str, path: str) -> int:
-    if not EARLIEST <= micros <= LATEST:
-        raise Reject(f"{path}: {found} is outside the years 0001 to 9999")
+def _in_range(micros: int, years: Years, found: str, path: str) -> int:
+    if not years.first <= micros <= years.last:
+        raise Reject(f"{path}: {found} is outside the years {years.name}")
     return micros
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from tarnbeck.schema import literal
 from tarnbeck.schema.ddl import arrow
 from tarnbeck.schema.decoded import EXTRA, TIME, Decoded, assemble, refused, required
-from tarnbeck.schema.literal import EARLIEST, LATEST, epoch_micros, wrong
+from tarnbeck.schema.literal import OF_EVENTS, epoch_micros, wrong
 from tarnbeck.schema.stream import Arrival, Epoch, FromColumn, Stream
 from tarnbeck.schema.strict import Reject, load, raw, shorten
 from tarnbeck.schema.types import Array, Column, Map, Struct, Type
@@ -70,9 +70,10 @@ def event_reader(stream: Stream) -> Callable[[bytes | None, int | None], tuple[d
 
 
 def _top_level(stream: Stream) -> dict[str, Read]:
-    """Readers of columns that mean more than their type: only the event time may be local, by the declared zone."""
-    if isinstance(stream.time, FromColumn) and stream.time.zone is not None:
-        return {stream.time.column: _plain(literal.timestamp(ZoneInfo(stream.time.zone)))}
+    """Readers of columns that mean more than their type: the event time has its years, and may be local by its zone."""
+    if isinstance(stream.time, FromColumn):
+        zone = None if stream.time.zone is None else ZoneInfo(stream.time.zone)
+        return {stream.time.column: _plain(literal.timestamp(zone, OF_EVENTS))}
     return {}
 
 
@@ -87,8 +88,8 @@ def _event_time(stream: Stream) -> Callable[[dict[str, object], int | None], int
 
 
 def _arrival(received: int | None) -> int:
-    if received is None or not EARLIEST <= received <= LATEST:
-        raise Reject("the record has no timestamp within the years 0001 to 9999")
+    if received is None or not OF_EVENTS.first <= received <= OF_EVENTS.last:
+        raise Reject(f"the record has no timestamp within the years {OF_EVENTS.name}")
     return received
 
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from tarnbeck.schema.ddl import arrow
 from tarnbeck.schema.decoded import TIME
-from tarnbeck.schema.literal import DAY, EARLIEST, LATEST, PER_UNIT, binary, epoch_micros, offset_of
+from tarnbeck.schema.literal import DAY, EARLIEST, LATEST, OF_EVENTS, PER_UNIT, binary, epoch_micros, offset_of
 from tarnbeck.schema.stream import Arrival, Epoch, FromColumn, Stream, Unit
 from tarnbeck.schema.strict import Reject
 from tarnbeck.schema.types import (
@@ -72,6 +72,10 @@ def local_timestamps(found: pa.Array, zone: ZoneInfo) -> pa.Array:
 
 def event_time(stream: Stream, places: pa.Table, columns: list[pa.Array]) -> pa.Array:
     """When each event happened."""
+    return within(_moments(stream, places, columns), OF_EVENTS.first, OF_EVENTS.last)
+
+
+def _moments(stream: Stream, places: pa.Table, columns: list[pa.Array]) -> pa.Array:
     match stream.time:
         case FromColumn(column):
             return columns[stream.schema.names.index(column)]
@@ -81,7 +85,7 @@ def event_time(stream: Stream, places: pa.Table, columns: list[pa.Array]) -> pa.
             received = places.column("timestamp").combine_chunks()
             if received.null_count:
                 raise Doubt
-            return within(received, EARLIEST, LATEST)
+            return received
 
 
 def _as_it_is(found: pa.Array) -> pa.Array:
@@ -175,11 +179,11 @@ def _epoch(found: pa.Array, unit: Unit, column: str) -> pa.Array:
         scaled = np.rint(numbers * numerator / denominator)
         if not np.all(np.abs(scaled) < 1e18):
             raise Doubt
-        return within(pa.array(scaled.astype(np.int64), TIME), EARLIEST, LATEST)
+        return pa.array(scaled.astype(np.int64), TIME)
     # Compared before it is multiplied, for the product may not fit in 64 bits.
     if numbers.min() < EARLIEST * denominator // numerator or numbers.max() > LATEST * denominator // numerator:
         raise Doubt
-    return within(pa.array(numbers.astype(np.int64) * numerator // denominator, TIME), EARLIEST, LATEST)
+    return pa.array(numbers.astype(np.int64) * numerator // denominator, TIME)
 
 
 SCALARS: dict[Scalar, Callable[[pa.Array], pa.Array]] = {

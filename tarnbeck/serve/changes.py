@@ -9,13 +9,13 @@ from typing import Any
 
 import orjson
 
-from tarnbeck.algebra.aggregate import UNIX
 from tarnbeck.cut import Cut
 from tarnbeck.errors import UsageError
 from tarnbeck.schema.types import Decimal, Scalar
 from tarnbeck.serve import values
 from tarnbeck.serve.answer import Answer, Question, ask, ready, view_in
 from tarnbeck.serve.memo import Row, memo
+from tarnbeck.serve.moment import told
 from tarnbeck.serve.shape import greatest_first
 from tarnbeck.serve.wire import cut_to_json
 from tarnbeck.store import keys as encoding
@@ -47,7 +47,7 @@ def states(store: Store) -> dict[str, State]:
 def timing(end: Moment, before: Moment, now: Moment) -> str:
     """Of a window that ends at `end`, for one who was told of what was closed `before`, and is told what is `now`.
 
-    >>> one, two, three = (UNIX + datetime.timedelta(seconds=i) for i in (1, 2, 3))
+    >>> one, two, three = map(told, (1, 2, 3))
     >>> timing(three, one, two), timing(two, one, two), timing(two, two, three), timing(None, one, two)
     ('early', 'on time', 'late', 'early')
     """
@@ -88,7 +88,7 @@ def look(store: Store, question: Question) -> Seen:
         newest = memo(store).newest(snapshot, version) if windowed else None
     by = question.shape.by
     keys = len(view.keys if by is None else by) + windowed
-    closed = None if newest is None else UNIX + datetime.timedelta(microseconds=newest)
+    closed = None if newest is None else told(newest)
     return Seen(answer, keys, windowed, closed)
 
 

@@ -6,13 +6,12 @@ import datetime
 
 from tarnbeck.algebra.aggregate import UNIX
 from tarnbeck.errors import UsageError
+from tarnbeck.schema.literal import ANY, OF_EVENTS
 from tarnbeck.window.duration import duration
 
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
-# One year is left free at both ends of Python's calendar, so that no time zone or pane can run over its edge.
-EARLIEST = (datetime.datetime(2, 1, 1, tzinfo=datetime.UTC) - UNIX) // _MICROSECOND
-LATEST = (datetime.datetime(9998, 12, 31, tzinfo=datetime.UTC) - UNIX) // _MICROSECOND
+EARLIEST, LATEST = OF_EVENTS.first, OF_EVENTS.last
 
 
 def micros(moment: str | datetime.datetime) -> int:
@@ -31,7 +30,16 @@ def micros(moment: str | datetime.datetime) -> int:
 
 def bounds(start: int, end: int) -> tuple[datetime.datetime, datetime.datetime]:
     """Start and end of a window as users see them."""
-    return UNIX + start * _MICROSECOND, UNIX + end * _MICROSECOND
+    return told(start), told(end)
+
+
+def told(micros: int) -> datetime.datetime:
+    """A moment as users see it; a long window may reach over the calendar's edge, and is told to end there.
+
+    >>> told(0).isoformat(), told(1 << 62).isoformat()
+    ('1970-01-01T00:00:00+00:00', '9999-12-31T23:59:59.999999+00:00')
+    """
+    return UNIX + min(max(micros, ANY.first), ANY.last) * _MICROSECOND
 
 
 def resolve(

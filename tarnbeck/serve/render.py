@@ -14,11 +14,11 @@ import orjson
 import pyarrow as pa
 from pyarrow import parquet
 
-from tarnbeck.algebra.aggregate import UNIX
 from tarnbeck.schema.packs import ARROW
 from tarnbeck.schema.types import Decimal
 from tarnbeck.serve import values
 from tarnbeck.serve.answer import Answer
+from tarnbeck.serve.moment import told
 from tarnbeck.serve.table import SqlAnswer
 from tarnbeck.serve.wire import Facts, cut_to_json, facts, to_stream
 
@@ -83,7 +83,7 @@ def answer(given: Answer, kind: str) -> bytes:
 
 
 def _moment(micros: int | None) -> datetime.datetime | None:
-    return None if micros is None else UNIX + datetime.timedelta(microseconds=micros)
+    return None if micros is None else told(micros)
 
 
 def moment(micros: int) -> str:

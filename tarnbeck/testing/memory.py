@@ -27,6 +27,7 @@ from tarnbeck.serve import held
 from tarnbeck.serve.answer import Answer
 from tarnbeck.serve.client import Client
 from tarnbeck.serve.held import When, when
+from tarnbeck.serve.moment import bounds
 from tarnbeck.serve.table import SqlAnswer
 from tarnbeck.testing import stored
 from tarnbeck.window.assemble import Assembled
@@ -37,8 +38,6 @@ Event = Mapping[str, Any] | bytes | Pack | GivesArrow
 
 PLAIN = "application/json"
 """A content type that is no pack's."""
-
-_MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -182,7 +181,7 @@ def rows_of(view: View, partial: Partial, level: int) -> list[dict[str, Any]]:
     for keys, window in windows:
         row = dict(zip((key.name for key in view.keys), view.read_keys(keys), strict=True))
         if not isinstance(view.window, AllTime):
-            row |= {"start": UNIX + window.start * _MICROSECOND, "end": UNIX + window.end * _MICROSECOND}
+            row |= dict(zip(("start", "end"), bounds(window.start, window.end), strict=True))
         found.append(row | dict(zip(outputs, view.finish(window.states), strict=True)))
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 from tarnbeck.errors import UsageError
 
@@ -23,6 +24,7 @@ UNITS = {
 _SHORT = {"ms": "millisecond", "s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week"}
 _FORM = re.compile(r"\s*(\d{1,12})?\s*([a-z]+)\s*", re.ASCII)
 _LONGEST = 100 * 366 * DAY
+_EXPECTED = f"expected a number and a unit ({', '.join(UNITS)}), such as '10 minutes' or '1h'"
 
 
 def duration(text: str) -> int:
@@ -31,14 +33,22 @@ def duration(text: str) -> int:
     >>> duration("10 minutes"), duration("1h"), duration("second")
     (600000000, 3600000000, 1000000)
     """
-    found = _FORM.fullmatch(text.lower())
+    if isinstance(text, timedelta):
+        raise _no_text(text)
+    found = _FORM.fullmatch(text.lower()) if isinstance(text, str) else None
     if found:
         name = _SHORT.get(found[2], found[2].removesuffix("s"))
         length = int(found[1] or 1) * UNITS.get(name, 0)
         if 0 < length <= _LONGEST:
             return length
-    units = ", ".join(UNITS)
-    raise UsageError(f"bad duration {text!r}\n  expected a number and a unit ({units}), such as '10 minutes' or '1h'")
+    raise UsageError(f"bad duration {text!r}\n  {_EXPECTED}")
+
+
+def _no_text(given: timedelta) -> UsageError:
+    """A length of Python's own is not guessed at: definitions, commands and the page know texts only."""
+    length = given // timedelta(microseconds=1)
+    fits = 0 < length <= _LONGEST and length % UNITS["millisecond"] == 0
+    return UsageError(f"bad duration {given!r}\n  {f'write it as a text: {text(length)!r}' if fits else _EXPECTED}")
 
 
 def text(length: int) -> str:

@@ -124,6 +124,17 @@ def test_a_definition_that_is_read_back_is_the_same() -> None:
     assert run(again, EVENTS)["all"] == run(app, EVENTS)["all"]
 
 
+def test_a_class_may_have_the_name_of_a_built_in_aggregate() -> None:
+    class Rate(Reach):
+        """Not events per second."""
+
+    app = shop(mine=Rate("price"), steps=Reach("price"), built_in=tb.rate("price"))
+    again = tb.App.of(app.definition())
+    assert identity(again.views["all"]) == identity(app.views["all"])
+    (row,) = run(again, EVENTS)["all"]
+    assert row["mine"] == row["steps"] != row["built_in"]
+
+
 def test_a_class_that_is_not_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     definition = shop(steps=Reach("price")).definition()
     monkeypatch.delitem(custom.CUSTOM, "reach")
@@ -188,6 +199,89 @@ def test_wrong_uses_are_refused(made: Any, message: str) -> None:
     with pytest.raises(DeclarationError) as wrong:
         made()
     assert message in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("lacks", "message"),
+    [
+        ("state", "aggregate 'shapeless': it has no state\n  say what it keeps, such as state = 'total bigint'"),
+        ("returns", "aggregate 'shapeless': it has no returns\n  say of which type it is, such as returns = 'bigint'"),
+    ],
+)
+def test_a_class_that_does_not_say_what_it_keeps_is_refused(lacks: str, message: str) -> None:
+    class Shapeless(Reach):
+        pass
+
+    setattr(Shapeless, lacks, None)
+    with pytest.raises(DeclarationError) as wrong:
+        Shapeless("price")
+    assert str(wrong.value) == message
+
+
+@pytest.mark.parametrize(
+    ("state", "given", "message"),
+    [
+        ("total bigint", 1.5, "prepare gave 1.5 for its state 'total'\n  expected bigint"),
+        ("total int", Decimal("0.5"), "prepare gave Decimal('0.5') for its state 'total'\n  expected int"),
+        ("total bigint", "1", "prepare gave '1' for its state 'total'\n  expected bigint"),
+        ("total array<bigint>", [1, 2.5], "prepare gave [1, 2.5] for its state 'total'\n  expected array<bigint>"),
+        ("total array<bigint>", 1, "prepare gave 1 for its state 'total'\n  expected array<bigint>"),
+        ("total bigint", float("nan"), "prepare gave nan for its state 'total'\n  expected bigint"),
+        ("share double", "0.5", "prepare gave '0.5' for its state 'share'\n  expected double"),
+        ("price decimal(18,2)", 0.1, "prepare gave 0.1 for its state 'price'\n  expected decimal(18,2)"),
+        ("at timestamp", 5, "prepare gave 5 for its state 'at'\n  expected timestamp"),
+        ("price decimal(18,2)", "much", "prepare gave 'much' for its state 'price'\n  expected decimal(18,2)"),
+    ],
+)
+def test_a_value_that_a_state_can_not_hold_is_refused(state: str, given: Any, message: str) -> None:
+    with pytest.raises(UsageError) as wrong:
+        run(shop(a=one_state(state, given)("price")), EVENTS)
+    assert str(wrong.value) == f"aggregate 'kept': {message}"
+
+
+@pytest.mark.parametrize(
+    ("state", "given"),
+    [
+        ("total bigint", 2.0),
+        ("total bigint", True),
+        ("total bigint", None),
+        ("share double", 1),
+        ("price decimal(18,2)", 1.5),
+    ],
+)
+def test_a_value_that_loses_nothing_is_kept(state: str, given: Any) -> None:
+    assert run(shop(a=one_state(state, given)("price")), EVENTS)["all"] == [{"a": given}]
+
+
+def one_state(kept: str, given: Any) -> type[tb.Custom]:
+    class Kept(tb.Custom):
+        state = kept
+        returns = "double"
+
+        def prepare(self, value: Decimal) -> tuple[Any, ...]:
+            return (given,)
+
+        def merge(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+            return a
+
+        def finish(self, state: tuple[Any, ...]) -> Any:
+            return state[0]
+
+    return Kept
+
+
+def test_a_finish_that_fails_is_named_with_its_view() -> None:
+    class Ratio(Reach):
+        def finish(self, state: tuple[Any, ...]) -> Any:
+            return 1 / (state[0] - state[0])
+
+    with pytest.raises(tb.TarnbeckError) as wrong:
+        run(shop(n=tb.count(), a=Ratio("price")), EVENTS)["all"]
+    assert isinstance(wrong.value.__cause__, ArithmeticError)
+    assert str(wrong.value).startswith("view 'all': 'a': aggregate 'ratio': finish failed: DivisionByZero: ")
+    assert str(wrong.value).endswith(
+        "\n  its state was (Decimal('3.00'), Decimal('8.00'))\n  it must give a value, or None, for every state"
+    )
 
 
 def test_a_state_of_another_shape_is_refused() -> None:

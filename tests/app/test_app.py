@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -75,7 +77,89 @@ MISTAKES: dict[str, tuple[Wrong, str]] = {
         lambda a, _: a.view("v", a.stream("s", "t timestamp, x decimal(38,2)", time="t"), select={"n": tb.sum("x")}),
         "at most 30 digits",
     ),
+    "a text for a window": (
+        lambda a, s: a.view("v", s, window="1 minute", select={"n": tb.count()}),  # type: ignore[arg-type]
+        r"^view 'v': window='1 minute': it is no window\n  write window=tb.tumbling\('1 minute'\)$",
+    ),
+    "a kind of window": (
+        lambda a, s: a.view("v", s, window=tb.all_time, select={"n": tb.count()}),  # type: ignore[arg-type]
+        r"it is no window\n  write window=tb.tumbling\('1 minute'\), tb.all_time\(\) or another one$",
+    ),
+    "a number for a length": (
+        lambda a, s: tb.tumbling(60),  # type: ignore[arg-type]
+        r"^tumbling\(60\): bad duration 60\n  expected a number and a unit .* such as '10 minutes' or '1h'$",
+    ),
+    "a timedelta for a length": (
+        lambda a, s: tb.sliding(timedelta(hours=1), every="1m"),  # type: ignore[arg-type]
+        r"bad duration datetime.timedelta\(seconds=3600\)\n  write it as a text: '1 hour'$",
+    ),
+    "a timedelta too fine": (
+        lambda a, s: tb.session(timedelta(microseconds=7)),  # type: ignore[arg-type]
+        "bad duration .*\n  expected a number and a unit",
+    ),
+    "a timedelta to keep": (
+        lambda a, s: a.view("v", s, window=tb.tumbling("1m"), keep=timedelta(1), select={"n": tb.count()}),  # type: ignore[arg-type]
+        r"^view 'v': keep=datetime.timedelta\(days=1\): bad duration .*\n  write it as a text: '1 day'$",
+    ),
+    "no time to keep": (
+        lambda a, s: a.view("v", s, window=tb.tumbling("1m"), keep=timedelta(), select={"n": tb.count()}),  # type: ignore[arg-type]
+        "^view 'v': keep=.*: bad duration",
+    ),
+    "a timedelta for late": (
+        lambda a, s: a.view("v", s, late=timedelta(1), select={"n": tb.count()}),  # type: ignore[arg-type]
+        "^view 'v': late=.*: expected such as 'drop after 1 hour'",
+    ),
+    "where is no text": (
+        lambda a, s: a.view("v", s, where=True, select={"n": tb.count()}),  # type: ignore[arg-type]
+        "^view 'v': expected an expression as text, such as 'price > 0', found True$",
+    ),
+    "where of an aggregate is no text": (
+        lambda a, s: a.view("v", s, select={"n": tb.count(where=True)}),  # type: ignore[arg-type]
+        "^view 'v': 'n': expected an expression as text, .* found True$",
+    ),
+    "a number for a column": (
+        lambda a, s: a.view("v", s, select={"n": tb.sum(1)}),  # type: ignore[arg-type]
+        "^view 'v': 'n': expected an expression as text, .* found 1$",
+    ),
+    "a number for a key": (
+        lambda a, s: a.view("v", s, by=[1], select={"n": tb.count()}),  # type: ignore[list-item]
+        "^view 'v': expected an expression as text, .* found 1$",
+    ),
+    "a number for keys": (
+        lambda a, s: a.view("v", s, by=1, select={"n": tb.count()}),  # type: ignore[arg-type]
+        "^view 'v': expected an expression as text, .* found 1$",
+    ),
+    "an aggregate that is not called": (
+        lambda a, s: a.view("v", s, select={"n": tb.count}),  # type: ignore[dict-item]
+        r"^view 'v': 'n': tb.count is not called\n  write tb.count\(\)$",
+    ),
+    "an aggregate of a column that is not called": (
+        lambda a, s: a.view("v", s, select={"n": tb.count(), "m": tb.mean}),  # type: ignore[dict-item]
+        r"^view 'v': 'm': tb.mean is not called\n  write tb.mean\(…\)$",
+    ),
+    "a class that is not called": (
+        lambda a, s: a.view("v", s, select={"n": Widest}),  # type: ignore[dict-item]
+        r"^view 'v': 'n': Widest is not called\n  write Widest\(…\)$",
+    ),
+    "neither aggregate nor expression": (
+        lambda a, s: a.view("v", s, select={"n": 1}),  # type: ignore[dict-item]
+        "^view 'v': 'n': expected an aggregate or an expression, found 1$",
+    ),
 }
+
+
+class Widest(tb.Custom):
+    state = "high double"
+    returns = "double"
+
+    def prepare(self, *values: Any) -> tuple[Any, ...]:
+        return values
+
+    def merge(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+        return max(a, b)
+
+    def finish(self, state: tuple[Any, ...]) -> Any:
+        return state[0]
 
 
 @pytest.mark.parametrize(("mistake", "message"), MISTAKES.values(), ids=list(MISTAKES))

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 
 import tarnbeck as tb
 from tarnbeck.algebra.aggregate import Aggregate, Arguments
+from tarnbeck.algebra.moments import Spread
 from tarnbeck.algebra.registry import AGGREGATES
 from tarnbeck.algebra.state import Edge, ExactSum, Raw, State
 from tarnbeck.schema.types import Physical
@@ -163,6 +164,58 @@ class CarelessLast(tb.last):
 def test_the_suite_catches_planted_violations(broken: Aggregate) -> None:
     with pytest.raises(AssertionError, match=r"changed the state|gave other rows"):
         laws.check(broken, "bigint")
+
+
+@dataclass(frozen=True)
+class Partly(State):
+    """A planted mistake in a state of several fields: merging keeps one of them as it was on one side."""
+
+    forgets: int
+
+    def merge(self, a: tuple[Raw, ...], b: tuple[Raw, ...]) -> tuple[Raw, ...]:
+        merged = list(super().merge(a, b))  # type: ignore[safe-super]
+        if None not in (*a, *b):
+            merged[self.forgets] = a[self.forgets]
+        return tuple(merged)
+
+
+@dataclass(frozen=True)
+class PartlySpread(Partly, Spread):
+    pass
+
+
+@dataclass(frozen=True)
+class PartlyVariance(tb.variance):
+    forgets: int = 0
+
+    def states(self, arguments: Arguments) -> tuple[State, ...]:
+        return (PartlySpread(Physical.REAL, self.forgets),)
+
+
+class PartlyRange(tb.Custom):
+    """The same mistake in a class of a user's own, whose fields are packed into one: the greatest value."""
+
+    state = "low double, high double"
+    returns = "double"
+
+    def prepare(self, value: float) -> tuple[float, float]:
+        return value, value
+
+    def merge(self, a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+        return min(a[0], b[0]), a[1]
+
+    def finish(self, state: tuple[float, float]) -> float:
+        return state[1] - state[0]
+
+
+PARTLY = [*(PartlyVariance("value", forgets=field) for field in range(3)), PartlyRange("value")]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("broken", PARTLY, ids=lambda a: f"{type(a).__name__}-{getattr(a, 'forgets', 1)}")
+def test_the_suite_catches_one_field_that_is_forgotten(broken: Aggregate | tb.Custom) -> None:
+    with pytest.raises(AssertionError, match="changed the state"):
+        laws.check(broken, "double")
 
 
 Ticks = list[tuple[int, int | None]]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tarnbeck.schema.decode import RECORDS, decode
 from tarnbeck.schema.fast import decode_batch
+from tarnbeck.schema.literal import OF_EVENTS
 from tarnbeck.schema.packs import plain
 from tarnbeck.schema.rows import decode_rows
 from tarnbeck.schema.stream import Arrival, Epoch, EventTime, FromColumn, Json, Stream
@@ -53,7 +54,7 @@ TIMES = st.one_of(
     st.datetimes().map(lambda t: t.isoformat() + "Z"),
     st.datetimes().map(str),
     st.from_regex(
-        r"\A(2026|0000|0001|9999)-(01|02|12|13)-(01|29|31|00)[T ](00|12|23|24)"
+        r"\A(2026|0000|0001|0002|9998|9999)-(01|02|12|13)-(01|29|31|00)[T ](00|12|23|24)"
         r"(:(00|59|60)(:(00|59|60)(\.[0-9]{0,7})?)?)?"
         r"(Z|z| Z|[+-](00|01|14|23|24)(:?(00|30|59|60))?)?\Z"
     ),
@@ -81,6 +82,13 @@ EDGES: dict[Type, st.SearchStrategy[str]] = {
     DATE: DATES,
     BINARY: BASE64,
 }
+EPOCHS = st.sampled_from([OF_EVENTS.first, OF_EVENTS.last]).flatmap(
+    lambda end: st.builds(
+        "{}".format, st.integers(-1, 1).map(lambda off: end + off) | st.sampled_from([end // 1000, end * 1000])
+    )
+)
+EDGES[LONG] |= EPOCHS
+EDGES[DOUBLE] |= EPOCHS
 PLAIN: dict[Type, st.SearchStrategy[str]] = {
     BOOL: st.sampled_from(["true", "false"]),
     INT: st.integers(-(2**31), 2**31 - 1).map(str),
@@ -210,6 +218,16 @@ def records_of(values: list[bytes]) -> pa.Table:
 def test_every_edge_of_a_type_is_the_same_at_once_and_row_by_row(case: tuple[Type, str]) -> None:
     column_type, value = case
     stream = Stream("s", Schema((Column("a", column_type),)), Arrival(), None, "s", Json(), 2, True)
+    check_agreement(stream, records_of([encoded(f'{{"a":{value}}}')]))
+
+
+@settings(max_examples=tries(120), deadline=None)
+@given(st.data())
+def test_the_edges_of_an_event_time_are_the_same_at_once_and_row_by_row(data: st.DataObject) -> None:
+    column_type = data.draw(st.sampled_from([TIMESTAMP, LONG, DOUBLE, Decimal(30, 3)]))
+    schema = Schema((Column("a", column_type),))
+    stream = Stream("s", schema, data.draw(event_times(schema)), None, "s", Json(), 2, True)
+    value = data.draw(TIMES if column_type == TIMESTAMP else EPOCHS)
     check_agreement(stream, records_of([encoded(f'{{"a":{value}}}')]))
 
 

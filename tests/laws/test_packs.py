@@ -19,7 +19,7 @@ from tarnbeck.schema.cast import decode_table
 from tarnbeck.schema.ddl import arrow
 from tarnbeck.schema.decode import RECORDS, Decoded, decode
 from tarnbeck.schema.decoded import PLACES
-from tarnbeck.schema.literal import EARLIEST, LATEST
+from tarnbeck.schema.literal import ANY, OF_EVENTS
 from tarnbeck.schema.packs import Pack
 from tarnbeck.schema.rows import decode_rows
 from tarnbeck.schema.stream import Arrival, Json, Stream
@@ -108,7 +108,7 @@ def test_lines_and_plain_records_in_any_mix_hold_the_same_events(data: st.DataOb
 
 
 DAY = 86_400_000_000
-ENDS = [EARLIEST - 1, EARLIEST, LATEST, LATEST + 1]
+ENDS = [end for years in (ANY, OF_EVENTS) for end in (years.first - 1, years.first, years.last, years.last + 1)]
 MICROS = st.one_of(st.integers(-(10**17), 3 * 10**17), st.sampled_from(ENDS))
 ODD_FLOATS = st.sampled_from([math.nan, math.inf, -math.inf, -0.0])
 CELLS: dict[pa.DataType, st.SearchStrategy[Any]] = {

@@ -164,6 +164,8 @@ def test_events_are_joined_with_static_data_of_a_file(name: str, tmp_path: Path)
     found = run(App.of(app.definition()), {"orders": sent})
     assert {row["name"]: row["n"] for row in found["all"]} == {"Germany": [0], "Austria": [4], None: [1, 2, 3]}
     assert found["large"] == [{"n": [0]}]
+    earliest = run(app, {"orders": [{"time": "0002-01-01T00:00:00Z", "country": "AT", "n": 7}]})
+    assert earliest["all"] == [{"name": "Austria", "n": [7]}]
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,13 @@ import datetime as dt
 import subprocess
 import sys
 from decimal import Decimal
+from json import dumps
 
 import pyarrow as pa
 import pytest
 
 from tarnbeck.schema.ddl import parse
-from tarnbeck.schema.decode import RECORDS, REJECTS, Decoded, decode, events_schema
+from tarnbeck.schema.decode import RECORDS, REJECTS, Decoded, decode, decode_rows_of, events_schema
 from tarnbeck.schema.fast import decode_batch
 from tarnbeck.schema.packs import plain
 from tarnbeck.schema.rows import decode_rows
@@ -306,13 +307,50 @@ def test_an_epoch_number_is_a_time(column_type: str, unit: str, json: bytes, mic
 def test_an_epoch_number_beyond_the_years_is_refused(column_type: str, json: bytes) -> None:
     reason = whole_reason(f"t {column_type}", b'{"t":%s}' % json, Epoch("t", "s"))
     assert reason.startswith("t: ")
-    assert reason.endswith(" s is outside the years 0001 to 9999")
+    assert reason.endswith(" s is outside the years 0002 to 9998")
 
 
 def test_arrival_is_the_time_of_the_record() -> None:
     assert one("a int", b"{}").events.column("_time").to_pylist() == [RECEIVED]
     found = decode(stream_of("a int"), records_of(b"{}", received=None))
-    assert found.rejects.column("reason").to_pylist() == ["the record has no timestamp within the years 0001 to 9999"]
+    assert found.rejects.column("reason").to_pylist() == ["the record has no timestamp within the years 0002 to 9998"]
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside"),
+    [
+        (dt.datetime(2, 1, 1, tzinfo=dt.UTC), dt.datetime(1, 12, 31, 23, 59, 59, 999_999, tzinfo=dt.UTC)),
+        (dt.datetime(9998, 12, 31, 23, 59, 59, 999_999, tzinfo=dt.UTC), dt.datetime(9999, 1, 1, tzinfo=dt.UTC)),
+    ],
+)
+def test_an_event_whose_windows_the_calendar_could_not_hold_is_set_aside(
+    inside: dt.datetime, outside: dt.datetime
+) -> None:
+    """However it comes, and whatever its time is taken from; other columns keep all years."""
+    micros = (outside - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
+    text = outside.isoformat().replace("+00:00", "Z")
+    reason = "is outside the years 0002 to 9998"
+    cases: list[tuple[EventTime, str, object, object, str]] = [
+        (FromColumn("t"), "timestamp", inside, text, f"t: '{text}' {reason}"),
+        (FromColumn("t", "UTC"), "timestamp", inside, text[:-1], f"t: '{text[:-1]}' {reason}"),
+        (Epoch("t", "us"), "bigint", micros - 1 if micros > 0 else micros + 1, micros, f"t: {micros} us {reason}"),
+    ]
+    for time, column_type, good, bad, expected in cases:
+        stream = stream_of(f"t {column_type}, u timestamp", time)
+        for value, reasons in ((good, []), (bad, [expected])):
+            event = {"t": value, "u": text}
+            records = records_of(dumps(event, default=str).encode())
+            assert decode_rows(stream, plain(records)).rejects.column("reason").to_pylist() == reasons
+            assert decode(stream, records).rejects.column("reason").to_pylist() == reasons
+            if reasons:
+                assert decode_batch(stream, plain(records)) is None
+            table = pa.Table.from_pylist([{**event, "u": outside}])
+            parts = list(decode_rows_of(stream, plain(records).drop_columns(["value"]), table))
+            assert [why for part in parts for why in part.rejects.column("reason").to_pylist()] == reasons
+    arrival = ["the record has no timestamp within the years 0002 to 9998"]
+    for received, reasons in ((inside, []), (outside, arrival)):
+        found = decode(stream_of("u timestamp"), records_of(b'{"u":"%s"}' % text.encode(), received=received))
+        assert found.rejects.column("reason").to_pylist() == reasons
 
 
 def test_spaces_and_line_ends_around_and_inside_do_not_slow_decoding_down() -> None:
