@@ -44,7 +44,10 @@ AppFile = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Keys = Annotated[
-    list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Only rows with these keys.", show_default=False)
+    list[str] | None,
+    typer.Argument(
+        metavar="KEY=VALUE", help="Only rows with these keys; a key given again has several values.", show_default=False
+    ),
 ]
 Views = Annotated[
     list[str] | None,
@@ -77,6 +80,19 @@ def pairs(texts: Sequence[str] | None, what: str, example: str) -> dict[str, str
         if name in found:
             raise UsageError(f"{what} '{name}' is given twice\n  leave one of them out")
         found[name] = value
+    return found
+
+
+def keys_of(texts: Sequence[str] | None) -> dict[str, list[str]]:
+    """Reads the keys that are asked for; a name that comes again has several values.
+
+    >>> keys_of(["currency=EUR", "currency=USD"])
+    {'currency': ['EUR', 'USD']}
+    """
+    found: dict[str, list[str]] = {}
+    for text in texts or ():
+        for name, value in pairs([text], "key", "currency=EUR").items():
+            found.setdefault(name, []).append(value)
     return found
 
 

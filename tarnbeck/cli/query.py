@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tarnbeck.cli import complete, show
-from tarnbeck.cli.options import FOLDER, Csv, Folder, Json, Keys, Last, Per, form_of, pairs
+from tarnbeck.cli.options import FOLDER, Csv, Folder, Json, Keys, Last, Per, form_of, keys_of
 from tarnbeck.cli.place import client_of
 
 By = Annotated[
@@ -70,7 +70,7 @@ def query(
     from tarnbeck.serve import render
 
     form = form_of(json, csv)
-    chosen = pairs(keys, "key", "currency=EUR")
+    chosen = keys_of(keys)
     with client_of(folder) as client:
         answer = client.query(
             view,

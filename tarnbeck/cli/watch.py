@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tarnbeck.cli import complete, show
-from tarnbeck.cli.options import FOLDER, Folder, Json, Keys, Last, Per, Seconds, pairs
+from tarnbeck.cli.options import FOLDER, Folder, Json, Keys, Last, Per, Seconds, keys_of
 from tarnbeck.cli.picture import Series, picture
 from tarnbeck.cli.place import client_of
 from tarnbeck.errors import UsageError
@@ -31,7 +31,7 @@ class Question:
     """What is watched."""
 
     view: str
-    keys: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, list[str]] = field(default_factory=dict)
     last: str | None = None
     per: str | None = None
     column: str | None = None
@@ -39,7 +39,7 @@ class Question:
 
     @property
     def title(self) -> str:
-        keys = [f"{name}={value}" for name, value in self.keys.items()]
+        keys = [f"{name}={','.join(values)}" for name, values in self.keys.items()]
         return show.printable(" ".join([self.view, *keys, *([f"per {self.per}"] if self.per else [])]))
 
 
@@ -63,7 +63,7 @@ def watch(
     In a pipe the rows that changed are printed, as lines. With --on close only closed windows are shown.
     """
 
-    question = Question(view, pairs(keys, "key", "currency=EUR"), last, per, column, on)
+    question = Question(view, keys_of(keys), last, per, column, on)
     with client_of(folder) as client, watched(client, question, seconds) as updates:
         if json or not show.terminal():
             stream(updates, json)

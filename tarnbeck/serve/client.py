@@ -99,7 +99,8 @@ class Client:
     ) -> Answer:
         """The rows of a view, with the cut they cover: `query("ohlc", currency="EUR", last="1h")`.
 
-        Keys are given by name; one that is called like a parameter goes into `keys`. With `wait`, a view that is
+        Keys are given by name, with one value or a list of them; one that is called like a parameter goes into
+        `keys`. With `wait`, a view that is
         building is waited for, so many seconds at most.
 
         Coarser than stored, from the same states: `by` groups by some of the keys or by expressions over them, `""`

@@ -80,7 +80,7 @@ _QUESTION = [
         f"At most so many rows, the newest: {LIMIT:,} unless told, {MOST:,} at most.",
         type_="integer",
     ),
-    _parameter("null", "The name of a key column that must be null."),
+    _parameter("null", "The name of a key column that must be null, or may be, beside other values of it."),
     _parameter("by", "Group by a key or NAME=EXPRESSION over keys, may be repeated; empty: all together."),
     _parameter("every", "Longer windows, put together from the stored ones, such as 1 day; all: just one."),
     _parameter("fill", "true: also the windows without events.", type_="boolean"),
@@ -112,7 +112,7 @@ _PATHS: Node = {
         "get": _operation(
             "Ask a view",
             "Rows ordered by keys and start. Key columns are parameters by their own names (or with `key.` before the "
-            f"name, if it is the name of another parameter). {_VALUES}",
+            f"name, if it is the name of another parameter); one that is repeated has several values. {_VALUES}",
             "curl 'localhost:8787/views/ohlc?currency=EUR&last=1h&per=minute'",
             gives=KINDS,
             fails=(400, 404, 406, 503),

@@ -81,7 +81,7 @@ def test_a_view_is_answered_as_csv(call: Call, store: SQLiteStore) -> None:
         ("/views/by_time?limit=0", 400, "bad limit"),
         ("/views/by_time?limit=many", 400, "bad limit"),
         ("/views/by_time?wait=61", 400, "bad wait"),
-        ("/views/by_time?item=a&item=b", 400, "given twice"),
+        ("/views/by_time?last=1h&last=2h", 400, "given twice"),
         ("/views/by_shop?shop=x", 400, "expected int"),
         ("/nothing", 404, "Not Found"),
     ],
