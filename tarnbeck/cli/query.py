@@ -47,7 +47,9 @@ def query(
     by: By = None,
     every: Every = None,
     fill: Annotated[bool, typer.Option("--fill", help="Also the windows without events.")] = False,
-    cumulative: Annotated[bool, typer.Option("--cumulative", help="Each window with all before it.")] = False,
+    cumulative: Annotated[
+        bool, typer.Option("--cumulative", help="Each window with all before it in the range.")
+    ] = False,
     having: Annotated[
         str | None, typer.Option("--having", metavar="CONDITION", help="Only rows for which this is true.")
     ] = None,

@@ -105,8 +105,8 @@ class Client:
 
         Coarser than stored, from the same states: `by` groups by some of the keys or by expressions over them, `""`
         takes all together; `every` puts windows together to longer ones, "all" to one. `fill` adds windows without
-        events, `cumulative` adds up from window to window, `having` keeps the rows for which a condition is true, `top`
-        puts the greatest of a column first.
+        events, `cumulative` adds up from window to window of the range, `having` keeps the rows for which a condition
+        is true, `top` puts the greatest of a column first.
 
         `ask` names the value that an output is asked about, such as the share of a quantile; `bounds` adds columns
         NAME_low and NAME_high to every estimate. `last="1h", against="1d"` compares two ranges, key by key, at one cut:

@@ -84,7 +84,7 @@ _QUESTION = [
     _parameter("by", "Group by a key or NAME=EXPRESSION over keys, may be repeated; empty: all together."),
     _parameter("every", "Longer windows, put together from the stored ones, such as 1 day; all: just one."),
     _parameter("fill", "true: also the windows without events.", type_="boolean"),
-    _parameter("cumulative", "true: each window with all before it.", type_="boolean"),
+    _parameter("cumulative", "true: each window with all before it in the range.", type_="boolean"),
     _parameter("having", "A condition over the columns of the answer, such as n > 3."),
     _parameter("top", "The column whose greatest values come first; limit tells how many."),
     _parameter("ask", "OUTPUT=VALUE: what an output is asked about; may be repeated."),

@@ -18,7 +18,7 @@ from tarnbeck.serve import values
 from tarnbeck.serve.outputs import finished
 from tarnbeck.window import duration
 from tarnbeck.window.pane import Fixed, Pane
-from tarnbeck.window.window import AllTime, Rollup, Tumbling, Window
+from tarnbeck.window.window import AllTime, Rollup, Sliding, Tumbling, Window
 
 Merged = dict[tuple[Any, ...], tuple[Raw, ...]]
 """Raw keys, level and start -> merged states."""
@@ -217,6 +217,11 @@ def _between(pane: Pane, first: int, last: int, most: int) -> list[int]:
 
 def cumulate(view: View, merged: Merged) -> Merged:
     """Each window together with all windows of its key before it."""
+    if isinstance(view.window, Sliding):
+        raise UsageError(
+            f"view '{view.name}': cumulative: its windows overlap, so a total would count an event once for each\n"
+            "  leave it out, or ask a view whose windows don't overlap"
+        )
     so_far: dict[tuple[Any, ...], tuple[Raw, ...]] = {}
     found: Merged = {}
     for at in sorted(merged, key=lambda place: place[-1]):

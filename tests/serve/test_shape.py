@@ -138,6 +138,18 @@ def test_totals_so_far(sold: SQLiteStore, events: list[Event]) -> None:
         assert {name: row[name] for name in ("n", "pieces", "shops", "prices")} == summary(so_far)
 
 
+def test_totals_begin_with_the_range_and_count_each_event_of_a_session_once(
+    sold: SQLiteStore, events: list[Event]
+) -> None:
+    since = BEGIN + 20 * MINUTE
+    wanted = shape.read("", "5 minutes", cumulative=True)
+    for row in rows(sold, "minutes", wanted, since=micros(since)):
+        so_far = [event for event in events if since <= event["_time"] < row["end"]]
+        assert {name: row[name] for name in ("n", "pieces", "shops", "prices")} == summary(so_far)
+    *_, last = rows(sold, "sessions", shape.read("", None, cumulative=True))
+    assert last["n"] == len(events)
+
+
 def test_only_rows_that_a_condition_holds_for_the_greatest_first(sold: SQLiteStore) -> None:
     every = rows(sold, "minutes", shape.read("item", None))
     wanted = sorted((row for row in every if row["n"] > 3), key=lambda row: -row["n"])
@@ -157,6 +169,7 @@ def test_only_rows_that_a_condition_holds_for_the_greatest_first(sold: SQLiteSto
         ("slid", {"by": None, "every": "1 hour"}, "can't be put together"),
         ("total", {"by": None, "every": None, "fill": True}, "not side by side"),
         ("minutes", {"by": None, "every": "all", "fill": True}, "not side by side"),
+        ("slid", {"by": None, "every": None, "cumulative": True}, "count an event once for each"),
         ("minutes", {"by": None, "every": None, "having": "n"}, "expected boolean"),
         ("minutes", {"by": None, "every": None, "having": "m > 1"}, "unknown column 'm'"),
         ("minutes", {"by": None, "every": None, "top": "m"}, "unknown column 'm'"),
