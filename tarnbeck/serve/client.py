@@ -143,6 +143,7 @@ class Client:
         top: str | None = None,
         ask: Mapping[str, Any] | Sequence[str] | None = None,
         bounds: bool = False,
+        against: str | None = None,
         **named: Any,
     ) -> Live:
         """Updates to the answer of a question, as they come: `for update in live("ohlc", currency="EUR", on="10s")`.
@@ -152,7 +153,7 @@ class Client:
         5s", after the first change; or "close", closed windows only. It goes on for `seconds`, or until it is left.
         """
         options: dict[str, Any] = {"last": last, "since": since, "until": until, "per": per, "limit": limit}
-        options |= {"on": on, "heartbeat": heartbeat}
+        options |= {"against": against, "on": on, "heartbeat": heartbeat}
         shape = read(by, every, cumulative=cumulative, fill=fill, having=having, top=top, ask=ask, bounds=bounds)
         return Live(self._source.live(view, {**(keys or {}), **named}, options, shape, seconds), top)
 
@@ -219,7 +220,8 @@ class Folder:
     ) -> Updates:
         def question(moment: int) -> Question:
             since, until = resolve(options["last"], options["since"], options["until"], moment)
-            return Question(view, keys, options["per"], since, until, options["limit"], shape)
+            against = compared(options["against"], options["last"], until, moment)
+            return Question(view, keys, options["per"], since, until, options["limit"], shape, against)
 
         asked = live(view, view, question, options["on"], options["heartbeat"], now())
         return follow(self._store, asked, now, seconds)
