@@ -249,13 +249,14 @@ def _known_at(plan: Plan, version: VersionState, when: When) -> Cut:
 
 def _compared(store: Store, snapshot: Snapshot, question: Question, reach: int) -> Answer:
     """The answer that shows two ranges of a view side by side, both at the one cut of the snapshot."""
-    view, shape, limit = view_in(store, snapshot.versions[question.view]), question.shape, _limit(question)
+    version, shape, limit = snapshot.versions[question.view], question.shape, _limit(question)
+    stored, one = view_in(store, version), Shape(shape.by, one=True, ask=shape.ask, bounds=shape.bounds)
+    view = memo(store).shaped(version, stored, one, _level(stored, question)).view
     compare.check(view, shape)
-    whole = replace(question, against=None, limit=MOST, shape=Shape(shape.by, one=True))
+    whole = replace(question, against=None, limit=MOST, shape=one)
     near = ask(store, snapshot, whole, reach)
     far = ask(store, snapshot, replace(whole, since=question.against), reach)
-    depth = len(near.columns) - len(view.outputs)
-    columns, rows = compare.beside(near.columns, depth, near.rows, far.rows, view.finish(view.neutral))
+    columns, rows = compare.beside(near.columns, len(view.keys), near.rows, far.rows, view.finish(view.neutral))
     rows = shapes.choose(view, shape, columns, rows)
     truncated = near.truncated or far.truncated or len(rows) > limit
     return replace(near, columns=columns, rows=rows[:limit], truncated=truncated, against=question.against)
