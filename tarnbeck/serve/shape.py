@@ -142,8 +142,20 @@ def _keys(place: str, view: View, by: Sequence[tuple[str, str]]) -> tuple[Key, .
         found = _checked(text, columns, f"{place}: by", "its keys")
         if not isinstance(found.type, (Scalar, Decimal)):
             raise UsageError(f"{place}: by: {text!r}: expected a single value, found {found.type}")
+        _meant(place, name, text, found, columns)
+        if name in {key.name for key in keys}:
+            raise UsageError(f"{place}: by: '{name}' is named twice\n  leave one of them out, or name it otherwise")
         keys.append(Key(name, found, found.type))
     return tuple(keys)
+
+
+def _meant(place: str, name: str, text: str, found: Expression, keys: Mapping[str, Type]) -> None:
+    """Refuses what was a condition rather than a name, `item = 'b'`: every key would be counted under 'b'."""
+    if found.columns and (name not in keys or name in found.columns):
+        return
+    wrong = f"'{name}' is a key, but what is computed does not use it" if found.columns else "it uses no key"
+    hint = f"; a condition: NAME={name} = {text}" if name in keys else ""
+    raise UsageError(f"{place}: by: {name}={text}: {wrong}\n  expected NAME=EXPRESSION over: {', '.join(keys)}{hint}")
 
 
 def _checked(text: str, columns: Mapping[str, Type], place: str, owner: str) -> Expression:

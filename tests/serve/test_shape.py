@@ -80,6 +80,17 @@ def test_a_coarser_key_by_an_expression(sold: SQLiteStore, events: list[Event]) 
     assert {row.pop("letter"): row for row in found} == {letter: summary(group) for letter, group in groups.items()}
 
 
+def test_a_condition_on_keys_needs_a_name(sold: SQLiteStore, events: list[Event]) -> None:
+    found = rows(sold, "total", shape.read("ripe=item = 'pear'", None))
+    counts = {row["ripe"]: row["n"] for row in found}
+    items = [event["item"] for event in events]
+    assert counts == {
+        None: items.count(None),
+        True: items.count("pear"),
+        False: len(items) - items.count(None) - items.count("pear"),
+    }
+
+
 def test_some_of_the_keys_of_one_value_of_another(sold: SQLiteStore, events: list[Event]) -> None:
     groups: dict[Any, list[Event]] = defaultdict(list)
     for event in events:
@@ -164,6 +175,10 @@ def test_only_rows_that_a_condition_holds_for_the_greatest_first(sold: SQLiteSto
         ("minutes", {"by": "colour", "every": None}, "unknown column 'colour'"),
         ("minutes", {"by": {"n": "item"}, "every": None}, "bad name 'n'"),
         ("minutes", {"by": ["item || 'x'"], "every": None}, "bad name"),
+        ("minutes", {"by": "item = 'b'", "every": None}, "uses no key.*\n.*condition: NAME=item = 'b'"),
+        ("minutes", {"by": "shop = item", "every": None}, "'shop' is a key, but.*\n.*condition: NAME=shop = item"),
+        ("minutes", {"by": {"one": "1"}, "every": None}, "one=1: it uses no key\n"),
+        ("minutes", {"by": ["item", "item=upper(item)"], "every": None}, "'item' is named twice"),
         ("minutes", {"by": None, "every": "90 seconds"}, "multiple of '1 minute'"),
         ("minutes", {"by": None, "every": "soon"}, "bad duration"),
         ("slid", {"by": None, "every": "1 hour"}, "can't be put together"),
