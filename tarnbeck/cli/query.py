@@ -18,7 +18,9 @@ By = Annotated[
 ]
 Every = Annotated[
     str | None,
-    typer.Option("--every", metavar="LENGTH", help="Longer windows, such as 1 day; 'all': the range as one."),
+    typer.Option(
+        "--every", metavar="LENGTH", help="Longer windows, such as 1 day or 1 month; 'all': the range as one."
+    ),
 ]
 
 

@@ -82,7 +82,7 @@ _QUESTION = [
     ),
     _parameter("null", "The name of a key column that must be null, or may be, beside other values of it."),
     _parameter("by", "Group by a key or NAME=EXPRESSION over keys, may be repeated; empty: all together."),
-    _parameter("every", "Longer windows, put together from the stored ones, such as 1 day; all: just one."),
+    _parameter("every", "Longer windows, put together from the stored ones, such as 1 day or 1 month; all: just one."),
     _parameter("fill", "true: also the windows without events.", type_="boolean"),
     _parameter("cumulative", "true: each window with all before it in the range.", type_="boolean"),
     _parameter("having", "A condition over the columns of the answer, such as n > 3."),

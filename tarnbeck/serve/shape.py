@@ -14,10 +14,10 @@ from tarnbeck.expression import Expression, check
 from tarnbeck.plan.view import Key, View
 from tarnbeck.schema import types
 from tarnbeck.schema.types import Decimal, Scalar, Type
-from tarnbeck.serve import values
+from tarnbeck.serve import longer, values
+from tarnbeck.serve.longer import Every
 from tarnbeck.serve.outputs import finished
-from tarnbeck.window import duration
-from tarnbeck.window.pane import Fixed, Pane
+from tarnbeck.window.pane import Pane
 from tarnbeck.window.window import AllTime, Rollup, Sliding, Tumbling, Window
 
 Merged = dict[tuple[Any, ...], tuple[Raw, ...]]
@@ -31,12 +31,12 @@ class Shape:
     """How an answer differs from the view's own rows.
 
     `by` are keys computed from the view's keys, none at all to take everything together, None to leave them as they
-    are; `every` is the length of longer windows, `one` takes all windows of the range as one. `ask` names values that
-    outputs are asked about, `bounds` adds those of estimates.
+    are; `every` is the length or the calendar unit of longer windows, `one` takes all windows of the range as one.
+    `ask` names values that outputs are asked about, `bounds` adds those of estimates.
     """
 
     by: tuple[tuple[str, str], ...] | None = None
-    every: int | None = None
+    every: Every | None = None
     one: bool = False
     cumulative: bool = False
     fill: bool = False
@@ -47,7 +47,7 @@ class Shape:
 
     def parameters(self) -> list[tuple[str, str]]:
         """The parameters of a URL that ask for this shape."""
-        every = ALL if self.one else None if self.every is None else duration.text(self.every)
+        every = ALL if self.one else None if self.every is None else longer.text(self.every)
         texts = [("every", every), ("having", self.having), ("top", self.top)]
         flags = [(name, "true") for name in ("cumulative", "fill", "bounds") if getattr(self, name)]
         keys = [("by", f"{name}={text}") for name, text in self.by or ()] or [("by", "")]
@@ -83,7 +83,7 @@ def read(
     """
     keys = None if by is None else tuple(by.items() if isinstance(by, Mapping) else _named(by))
     one = every is not None and every.strip().lower() == ALL
-    length = None if one or every is None else duration.duration(every)
+    length = None if one or every is None else longer.read(every)
     return Shape(keys, length, one, cumulative, fill, having, top, tuple(_asked(ask or ())), bounds)
 
 
@@ -112,30 +112,17 @@ def derive(view: View, shape: Shape, level: int) -> View:
     if shape.one:
         window = AllTime()
     elif shape.every is not None:
-        window = Tumbling(_multiple(place, view, shape.every, level))
+        window = longer.window(view, shape.every, level)
     elif isinstance(window, Rollup):
         window = Rollup((window.units[level],), window.zone)
     keys = view.keys if shape.by is None else _keys(place, view, shape.by)
     return dataclasses.replace(view, keys=keys, window=window, outputs=finished(view, shape.ask, bounds=shape.bounds))
 
 
-def _multiple(place: str, view: View, every: int, level: int) -> int:
-    pane = view.window.panes[level]
-    if not isinstance(view.window, (Tumbling, Rollup)) or not isinstance(pane, Fixed):
-        raise UsageError(f"{place}: every: its windows can't be put together to longer ones\n  leave it out")
-    # Weeks begin on Monday, so panes of other lengths don't fit into them unless they fit into a day.
-    if every % pane.length or (Tumbling(every).panes[0].start_of(0) - pane.origin) % pane.length:
-        raise UsageError(
-            f"{place}: every={duration.text(every)!r}: expected a multiple of {duration.text(pane.length)!r}, "
-            "the length of its windows"
-        )
-    return every
-
-
 def _keys(place: str, view: View, by: Sequence[tuple[str, str]]) -> tuple[Key, ...]:
     columns: dict[str, Type] = {key.name: key.type for key in view.keys}
     outputs = {output.name for output in view.outputs}
-    keys = []
+    keys: list[Key] = []
     for name, text in by:
         if not name.isidentifier() or name in outputs or name in ("start", "end", "level", "cut"):
             raise UsageError(f"{place}: by: bad name {name!r}\n  name what is computed: NAME=EXPRESSION")
@@ -168,10 +155,10 @@ def _checked(text: str, columns: Mapping[str, Type], place: str, owner: str) -> 
 def regroup(view: View, derived: View, merged: Merged) -> Merged:
     """The states of a view's panes, brought together by the keys and panes of a view derived from it."""
     key_of, pane = _key_of(view, derived), derived.window.panes[0]
-    longer, depth, merge = derived.window != view.window, len(view.keys), view.layout.merge
+    other, depth, merge = derived.window != view.window, len(view.keys), view.layout.merge
     found: Merged = {}
     for at, states in merged.items():
-        place = (*key_of(at[:depth]), 0, pane.start_of(at[-1]) if longer else at[-1])
+        place = (*key_of(at[:depth]), 0, pane.start_of(at[-1]) if other else at[-1])
         known = found.get(place)
         found[place] = states if known is None else merge(known, states)
     return found
