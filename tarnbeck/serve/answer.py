@@ -21,6 +21,7 @@ from tarnbeck.serve.held import NOW, When
 from tarnbeck.serve.memo import Plan, Row, memo
 from tarnbeck.serve.shape import AS_STORED, Merged, Shape
 from tarnbeck.serve.table import of_rows
+from tarnbeck.serve.wanted import Wanted
 from tarnbeck.store import rules
 from tarnbeck.store.protocol import Snapshot, Store
 from tarnbeck.store.state import VersionState
@@ -212,7 +213,7 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
     found = known.answered(asked)
     if found is None:
         merged = held.merged(snapshot, plan, level, keys, panes, reach, question.when)
-        found = _found(shaped, level, merged, question, bound, reach)
+        found = _found(shaped, level, merged, question, keys, bound, reach)
         known.keep(asked, found)
     rows, truncated = found
     return Answer(
@@ -263,7 +264,7 @@ def _compared(store: Store, snapshot: Snapshot, question: Question, reach: int) 
 
 
 def _found(
-    plan: Plan, level: int, merged: Merged, question: Question, bound: Kept | None, reach: int
+    plan: Plan, level: int, merged: Merged, question: Question, keys: Wanted, bound: Kept | None, reach: int
 ) -> tuple[list[Row], bool]:
     """The rows of an answer from the states that were read, and whether there are more."""
     view, shape = plan.view, question.shape
@@ -278,11 +279,12 @@ def _found(
         since = question.since
         if since is not None and bound is not None:
             since = max(since, shapes.first_from(view, bound.window))
-        merged = shapes.fill(view, merged, since, question.until, reach)
+        known = shapes.named(plan.stored or view, view, keys)
+        merged = shapes.fill(view, merged, known, since, question.until, reach)
     if shape.cumulative:
         merged = shapes.cumulate(view, merged)
     chosen = shape.having is not None or shape.top is not None
-    one = len(question.keys) == len(view.keys) and not wanted.several(question.keys)
+    one = len(keys) == len(view.keys) and all(len(raws) == 1 for raws in keys.values())
     if shape != AS_STORED:
         one = len({at[:-1] for at in merged}) <= 1
     rows = merge.rows(plan, level, merged, MOST if chosen else question.limit, one=one)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from tarnbeck.schema.types import Decimal, Scalar, Type
 from tarnbeck.serve import longer, values
 from tarnbeck.serve.longer import Every
 from tarnbeck.serve.outputs import finished
+from tarnbeck.serve.wanted import Wanted
 from tarnbeck.window.pane import Pane
 from tarnbeck.window.window import AllTime, Rollup, Sliding, Tumbling, Window
 
@@ -181,17 +183,34 @@ def _key_of(view: View, derived: View) -> Callable[[tuple[Raw, ...]], tuple[Raw,
     return key_of
 
 
-def fill(view: View, merged: Merged, since: int | None, until: int | None, most: int) -> Merged:
-    """Also the windows in which nothing happened, between the first and the last of all keys or of the range."""
+def named(view: View, derived: View, wanted: Wanted) -> list[tuple[Raw, ...]]:
+    """The keys that a question names, which there are even without an event; none if it leaves one open."""
+    places = {key.name: place for place, key in enumerate(view.keys)}
+    same = derived.keys == view.keys
+    used = set(places) if same else {name for key in derived.keys for name in key.expression.columns}
+    if not all(places[name] in wanted for name in used):
+        return []
+    key_of = _key_of(view, derived)
+    chosen = itertools.product(*(wanted.get(place, (None,)) for place in range(len(view.keys))))
+    return list(dict.fromkeys(map(key_of, chosen)))
+
+
+def fill(
+    view: View, merged: Merged, known: Sequence[tuple[Raw, ...]], since: int | None, until: int | None, most: int
+) -> Merged:
+    """Also the windows in which nothing happened, between the first and the last of all keys or of the range.
+
+    Keys are those that have an event, and those that are `known` without one.
+    """
     pane = view.window.panes[0]
     if pane.end_of(0) is None or not isinstance(view.window, (Tumbling, Rollup)):
         raise UsageError(f"view '{view.name}': fill: its windows are not side by side\n  leave it out")
-    if not merged:
+    starts = {at[-1] for at in merged}
+    first = min(starts if since is None else starts | {pane.start_of(since)}, default=None)
+    last = max(starts if until is None else starts | {pane.start_of(until - 1)}, default=None)
+    keys = dict.fromkeys([*((*raws, 0) for raws in known), *(at[:-1] for at in merged)])
+    if first is None or last is None or not keys:
         return merged
-    starts = [at[-1] for at in merged]
-    first = min(starts) if since is None else min(pane.start_of(since), min(starts))
-    last = max(starts) if until is None else max(pane.start_of(until - 1), max(starts))
-    keys = dict.fromkeys(at[:-1] for at in merged)
     windows = _between(pane, first, last, most // len(keys) + 1)
     if len(windows) * len(keys) > most:
         raise UsageError(f"view '{view.name}': fill: more than {most:,} rows\n  ask for a shorter range or fewer keys")

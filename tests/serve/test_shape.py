@@ -143,6 +143,22 @@ def test_gaps_are_filled_with_what_no_events_give(sold: SQLiteStore) -> None:
         assert row == expected
 
 
+def test_named_keys_are_filled_without_any_event(sold: SQLiteStore) -> None:
+    since, until = micros(BEGIN - 3 * MINUTE), micros(BEGIN)
+    starts = [BEGIN - i * MINUTE for i in (3, 2, 1)]
+    wanted, span = shape.read(None, None, fill=True), {"since": since, "until": until}
+    named = rows(sold, "minutes", wanted, keys={"item": ["pear", "none"], "shop": 1}, **span)
+    assert [(row["item"], row["start"]) for row in named] == [(item, at) for item in ("none", "pear") for at in starts]
+    assert all((row["n"], row["pieces"], row["shop"]) == (0, None, 1) for row in named)
+    assert [row["start"] for row in rows(sold, "minutes", shape.read("", None, fill=True), **span)] == starts
+    upper = shape.read({"name": "upper(item)"}, "3 minutes", fill=True)
+    assert [row["name"] for row in rows(sold, "minutes", upper, keys={"item": "pear"}, **span)] == ["PEAR"]
+    assert rows(sold, "minutes", wanted, keys={"item": "pear"}, **span) == []
+    assert rows(sold, "minutes", wanted, keys={"item": "none", "shop": 1}, since=since) == []
+    both = rows(sold, "minutes", wanted, keys={"item": ["pear", "none"], "shop": 1})
+    assert [row["n"] for row in both[: len(both) // 2]] == [0] * (len(both) // 2)
+
+
 def test_totals_so_far(sold: SQLiteStore, events: list[Event]) -> None:
     for row in rows(sold, "minutes", shape.read("", "5 minutes", cumulative=True)):
         so_far = [event for event in events if event["_time"] < row["end"]]
