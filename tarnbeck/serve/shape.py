@@ -11,7 +11,7 @@ from typing import Any
 from tarnbeck.algebra.aggregate import raw
 from tarnbeck.algebra.state import Raw
 from tarnbeck.errors import DeclarationError, UsageError, unknown
-from tarnbeck.expression import Expression, check
+from tarnbeck.expression import Expression, check_finished
 from tarnbeck.plan.view import Key, View
 from tarnbeck.schema import types
 from tarnbeck.schema.types import Decimal, Scalar, Type
@@ -149,7 +149,7 @@ def _meant(place: str, name: str, text: str, found: Expression, keys: Mapping[st
 
 def _checked(text: str, columns: Mapping[str, Type], place: str, owner: str) -> Expression:
     try:
-        return check(text, columns, place=place, owner=owner)
+        return check_finished(text, columns, place=place, owner=owner)
     except DeclarationError as wrong:
         raise UsageError(str(wrong)) from None
 
