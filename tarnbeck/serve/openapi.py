@@ -103,7 +103,8 @@ _PATHS: Node = {
     "/views": {
         "get": _operation(
             "All views",
-            "Each view with its keys, levels and outputs, how long it keeps which level, its cut, and whether it is "
+            "Each view with its keys, levels and outputs (with `aggregate`, such as `first`; null for expressions and "
+            "columns of tables), how long it keeps which level, its cut, and whether it is "
             "answering or building.",
             "curl localhost:8787/views",
         )
