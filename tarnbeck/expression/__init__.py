@@ -68,7 +68,7 @@ def check_finished(text: str, columns: Mapping[str, Type], *, place: str, owner:
 
 def _expression(text: str, columns: Mapping[str, Type], place: str, owner: str) -> Expression:
     # sqlglot takes a third of a second to import, and only declarations need it.
-    from tarnbeck.expression.check import checked
+    from tarnbeck.expression.forms import checked
 
     try:
         node = checked(text, columns, owner)
