@@ -88,15 +88,27 @@ class Bloom(Packed):
         rows = [np.frombuffer(zlib.decompress(state), np.uint8) for state in states]
         return zlib.compress(np.bitwise_or.reduce(rows).tobytes(), 1)
 
-    def holds(self, packed: bytes, value: Any) -> bool:
-        row = np.unpackbits(np.frombuffer(zlib.decompress(packed), np.uint8))
-        return bool(row[list(self._places(value))].all())
+    def holds(self, packed: bytes, value: Any) -> bool | None:
+        """Whether a value was among them; None where it may have been, but too many others were."""
+        row = np.unpackbits(np.frombuffer(zlib.decompress(packed), np.uint8), count=self.bits)
+        if not row[list(self._places(value))].all():
+            return False
+        return None if self._overfull(int(np.count_nonzero(row))) else True
+
+    def _overfull(self, ones: int) -> bool:
+        """Whether more bits are set than the expected values set, by more than chance makes of them."""
+        usual = 1 - math.exp(-self._hashes * self.expected / self.bits)
+        # The share of set bits has a standard deviation of less than 0.3 / sqrt(bits).
+        return ones >= min(self.bits, self.bits * usual + math.sqrt(self.bits))
+
+    @property
+    def _hashes(self) -> int:
+        return max(1, round(-math.log2(self.error)))
 
     def _places(self, value: Any) -> Iterator[int]:
         digest = hashlib.blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=16).digest()
         first, second = int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little") | 1
-        hashes = max(1, round(-math.log2(self.error)))
-        return ((first + number * second) % self.bits for number in range(hashes))
+        return ((first + number * second) % self.bits for number in range(self._hashes))
 
 
 @dataclass(frozen=True)
@@ -160,7 +172,7 @@ class Seen(Aggregate):
     """Whether a value occurred, for values that are named only when the view is asked; null until then.
 
     By a Bloom filter: no is always right, yes is wrong for a share of `error` as long as there are no more than
-    `expected` different values.
+    `expected` different values. When there are more, null stands for a yes that can't be relied on.
     """
 
     expected: int = 10_000

@@ -44,13 +44,40 @@ AppFile = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Keys = Annotated[
-    list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Only rows with these keys.", show_default=False)
+    list[str] | None,
+    typer.Argument(
+        metavar="KEY=VALUE", help="Only rows with these keys; a key given again has several values.", show_default=False
+    ),
 ]
 Views = Annotated[
     list[str] | None,
     typer.Argument(metavar="VIEW", help="Views; all when none is named.", autocompletion=complete.views),
 ]
 Last = Annotated[str | None, typer.Option("--last", metavar="LENGTH", help="Only windows this recent, such as 1h.")]
+Since = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help="From here on, such as 2026-01-31T12:00:00Z.")
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by", metavar="KEY", help="Group by some keys, or by NAME=EXPRESSION over keys; '' takes all together."
+    ),
+]
+Every = Annotated[
+    str | None,
+    typer.Option(
+        "--every", metavar="LENGTH", help="Longer windows, such as 1 day or 1 month; 'all': the range as one."
+    ),
+]
+Fill = Annotated[bool, typer.Option("--fill", help="Also the windows without events.")]
+Cumulative = Annotated[bool, typer.Option("--cumulative", help="Each window with all before it in the range.")]
+Having = Annotated[str | None, typer.Option("--having", metavar="CONDITION", help="Only rows for which this is true.")]
+Top = Annotated[str | None, typer.Option("--top", metavar="COLUMN", help="The greatest of this column first.")]
+Ask = Annotated[
+    list[str] | None,
+    typer.Option("--ask", metavar="OUTPUT=VALUE", help="What an output is asked about, such as p=0.99."),
+]
+Bounds = Annotated[bool, typer.Option("--bounds", help="Also the bounds of every estimate.")]
 Per = Annotated[str | None, typer.Option("--per", metavar="UNIT", help="The level of a rollup, such as minute.")]
 Seconds = Annotated[float | None, typer.Option("--seconds", min=0, help="End by itself after so many seconds.")]
 Rate = Annotated[
@@ -77,6 +104,19 @@ def pairs(texts: Sequence[str] | None, what: str, example: str) -> dict[str, str
         if name in found:
             raise UsageError(f"{what} '{name}' is given twice\n  leave one of them out")
         found[name] = value
+    return found
+
+
+def keys_of(texts: Sequence[str] | None) -> dict[str, list[str]]:
+    """Reads the keys that are asked for; a name that comes again has several values.
+
+    >>> keys_of(["currency=EUR", "currency=USD"])
+    {'currency': ['EUR', 'USD']}
+    """
+    found: dict[str, list[str]] = {}
+    for text in texts or ():
+        for name, value in pairs([text], "key", "currency=EUR").items():
+            found.setdefault(name, []).append(value)
     return found
 
 

@@ -59,7 +59,8 @@ def play(example: Example, folder: Path, seconds: float | None, rate: float, see
         node.start(log)
         log(f"ready: {node.url}")
         watch = example.watch
-        question = Question(watch.view, dict(watch.keys), watch.last, watch.per, watch.column)
+        keys = {name: [value] for name, value in watch.keys.items()}
+        question = Question(watch.view, keys, watch.last, watch.per, watch.column)
         for line in hints(example, folder, node.url, question):
             show.say(line)
         with asked_to_stop() as stop:
@@ -184,12 +185,12 @@ def _screen(node: Node, question: Question, fed: Fed) -> Iterator[Screen]:
 def page(question: Question) -> str:
     """Where the live page shows the same.
 
-    >>> page(Question("ohlc", {"currency": "EUR"}, per="second"))
+    >>> page(Question("ohlc", {"currency": ["EUR"]}, per="second"))
     '/#/view/ohlc?key.currency=EUR&per=second'
     """
     options = {"last": question.last, "per": question.per, "column": question.column}
-    asked = {f"key.{name}": value for name, value in question.keys.items()}
-    asked |= {name: value for name, value in options.items() if value is not None}
+    asked = [(f"key.{name}", value) for name, values in question.keys.items() for value in values]
+    asked += [(name, value) for name, value in options.items() if value is not None]
     return f"/#/view/{question.view}" + (f"?{urlencode(asked)}" if asked else "")
 
 

@@ -7,19 +7,27 @@ from typing import Annotated
 import typer
 
 from tarnbeck.cli import complete, show
-from tarnbeck.cli.options import FOLDER, Csv, Folder, Json, Keys, Last, Per, form_of, pairs
+from tarnbeck.cli.options import (
+    FOLDER,
+    Ask,
+    Bounds,
+    By,
+    Csv,
+    Cumulative,
+    Every,
+    Fill,
+    Folder,
+    Having,
+    Json,
+    Keys,
+    Last,
+    Per,
+    Since,
+    Top,
+    form_of,
+    keys_of,
+)
 from tarnbeck.cli.place import client_of
-
-By = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--by", metavar="KEY", help="Group by some keys, or by NAME=EXPRESSION over keys; '' takes all together."
-    ),
-]
-Every = Annotated[
-    str | None,
-    typer.Option("--every", metavar="LENGTH", help="Longer windows, such as 1 day; 'all': the range as one."),
-]
 
 
 def query(
@@ -29,9 +37,7 @@ def query(
     against: Annotated[
         str | None, typer.Option("--against", metavar="LENGTH", help="Compare --last with this, key by key.")
     ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="From here on, such as 2026-01-31T12:00:00Z.")
-    ] = None,
+    since: Since = None,
     until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Up to here.")] = None,
     as_of: Annotated[
         str | None, typer.Option("--as-of", metavar="TIME", help="Of a table: what was true at this time.")
@@ -46,19 +52,12 @@ def query(
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many rows, the newest.")] = 10_000,
     by: By = None,
     every: Every = None,
-    fill: Annotated[bool, typer.Option("--fill", help="Also the windows without events.")] = False,
-    cumulative: Annotated[bool, typer.Option("--cumulative", help="Each window with all before it.")] = False,
-    having: Annotated[
-        str | None, typer.Option("--having", metavar="CONDITION", help="Only rows for which this is true.")
-    ] = None,
-    top: Annotated[
-        str | None, typer.Option("--top", metavar="COLUMN", help="The greatest of this column first; see --limit.")
-    ] = None,
-    ask: Annotated[
-        list[str] | None,
-        typer.Option("--ask", metavar="OUTPUT=VALUE", help="What an output is asked about, such as p=0.99."),
-    ] = None,
-    bounds: Annotated[bool, typer.Option("--bounds", help="Also the bounds of every estimate.")] = False,
+    fill: Fill = False,
+    cumulative: Cumulative = False,
+    having: Having = None,
+    top: Top = None,
+    ask: Ask = None,
+    bounds: Bounds = False,
     json: Json = False,
     csv: Csv = False,
     folder: Folder = FOLDER,
@@ -70,7 +69,7 @@ def query(
     from tarnbeck.serve import render
 
     form = form_of(json, csv)
-    chosen = pairs(keys, "key", "currency=EUR")
+    chosen = keys_of(keys)
     with client_of(folder) as client:
         answer = client.query(
             view,

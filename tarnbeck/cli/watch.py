@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tarnbeck.cli import complete, show
-from tarnbeck.cli.options import FOLDER, Folder, Json, Keys, Last, Per, Seconds, pairs
+from tarnbeck.cli.options import (
+    FOLDER,
+    Ask,
+    Bounds,
+    By,
+    Cumulative,
+    Every,
+    Fill,
+    Folder,
+    Having,
+    Json,
+    Keys,
+    Last,
+    Per,
+    Seconds,
+    Since,
+    Top,
+    keys_of,
+)
 from tarnbeck.cli.picture import Series, picture
 from tarnbeck.cli.place import client_of
 from tarnbeck.errors import UsageError
@@ -31,15 +49,18 @@ class Question:
     """What is watched."""
 
     view: str
-    keys: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, list[str]] = field(default_factory=dict)
     last: str | None = None
     per: str | None = None
     column: str | None = None
     on: str = "change"
+    since: str | None = None
+    shape: Mapping[str, Any] = field(default_factory=dict)
+    """How the answer differs from the view's own rows, by the names that questions have for it."""
 
     @property
     def title(self) -> str:
-        keys = [f"{name}={value}" for name, value in self.keys.items()]
+        keys = [f"{name}={','.join(values)}" for name, values in self.keys.items()]
         return show.printable(" ".join([self.view, *keys, *([f"per {self.per}"] if self.per else [])]))
 
 
@@ -47,7 +68,16 @@ def watch(
     view: Annotated[str, typer.Argument(metavar="VIEW", help="The view to watch.", autocompletion=complete.views)],
     keys: Keys = None,
     last: Last = None,
+    since: Since = None,
     per: Per = None,
+    by: By = None,
+    every: Every = None,
+    fill: Fill = False,
+    cumulative: Cumulative = False,
+    having: Having = None,
+    top: Top = None,
+    ask: Ask = None,
+    bounds: Bounds = False,
     column: Annotated[
         str | None, typer.Option("--column", help="The column to draw; the first number if not named.")
     ] = None,
@@ -60,10 +90,12 @@ def watch(
 ) -> None:
     """Watch a view live: its newest windows and a line of one column.
 
-    In a pipe the rows that changed are printed, as lines. With --on close only closed windows are shown.
+    In a pipe the rows that changed are printed, as lines, each with its timing: early, on time or late. With --on close
+    only closed windows are shown.
     """
-
-    question = Question(view, pairs(keys, "key", "currency=EUR"), last, per, column, on)
+    shape: dict[str, Any] = {"by": by, "every": every, "fill": fill, "cumulative": cumulative}
+    shape |= {"having": having, "top": top, "ask": ask, "bounds": bounds}
+    question = Question(view, keys_of(keys), last, per, column, on, since, shape)
     with client_of(folder) as client, watched(client, question, seconds) as updates:
         if json or not show.terminal():
             stream(updates, json)
@@ -76,21 +108,29 @@ def watched(client: Client, question: Question, seconds: float | None) -> Live:
     return client.live(
         question.view,
         last=question.last or recent(client, question),
+        since=question.since,
         per=question.per,
         keys=question.keys,
         on=question.on,
         heartbeat=EVERY,
         seconds=seconds,
+        **question.shape,
     )
 
 
 def recent(client: Client, question: Question) -> str | None:
-    """The length of the newest windows; None for all of them, where windows are long or there are none."""
+    """The length of the newest windows; None for all of them, where windows are long or there are none.
+
+    A range that is named is taken as it is, and a total would begin anew as the newest windows move on.
+    """
     from tarnbeck.window import duration
 
+    if question.since is not None or question.shape.get("cumulative"):
+        return None
     levels = next((each["levels"] for each in client.views() if each["view"] == question.view), None)
+    window = question.shape.get("every") or question.per or (levels or [""])[0]
     try:
-        return duration.text(WINDOWS * duration.duration(question.per or (levels or [""])[0]))
+        return duration.text(WINDOWS * duration.duration(window))
     except UsageError:
         return None
 
@@ -122,9 +162,9 @@ def stream(updates: Iterable[Update], json: bool) -> None:
             lines(update)
             continue
         if number == 0:
-            show.say("\t".join(update.names))
-        for row in update.changed.rows:
-            show.say("\t".join(show.printable(show.plain(value)) for value in row))
+            show.say("\t".join((*update.names, "timing")))
+        for row, timing in zip(update.changed.rows, update.timings, strict=True):
+            show.say("\t".join((*(show.printable(show.plain(value)) for value in row), timing)))
 
 
 def lines(update: Update) -> None:

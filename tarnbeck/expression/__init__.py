@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from tarnbeck.errors import DeclarationError
+from tarnbeck.expression.coerce import of_finished_values
 from tarnbeck.expression.render import DUCKDB, SPARK, render
 from tarnbeck.expression.run import Compiled, compiled
 from tarnbeck.expression.tree import ExpressionError, Node, Reference, bare, walk
 from tarnbeck.schema.types import Type
 
-__all__ = ["Expression", "check"]
+__all__ = ["Expression", "check", "check_finished"]
 
 _compiled = lru_cache(maxsize=1024)(compiled)
 
@@ -49,8 +50,25 @@ def check(text: str, columns: Mapping[str, Type], *, place: str, owner: str) -> 
     >>> e.sql, str(e.type), e.python()({"price": 2.0, "volume": 3})
     ('(price * volume) > 5', 'boolean', True)
     """
+    return _expression(text, columns, place, owner)
+
+
+def check_finished(text: str, columns: Mapping[str, Type], *, place: str, owner: str) -> Expression:
+    """As `check`, over finished values of an answer: Python alone computes it, so that 38 digits may overflow to null.
+
+    >>> import decimal
+    >>> from tarnbeck.schema.types import Decimal
+    >>> e = check_finished("2 * a", {"a": Decimal(38, 2)}, place="view 'v'", owner="the answer")
+    >>> str(e.type), e.python()({"a": decimal.Decimal("1.50")}), e.python()({"a": decimal.Decimal(9 * 10**35)})
+    ('decimal(38,2)', Decimal('3.00'), None)
+    """
+    with of_finished_values():
+        return _expression(text, columns, place, owner)
+
+
+def _expression(text: str, columns: Mapping[str, Type], place: str, owner: str) -> Expression:
     # sqlglot takes a third of a second to import, and only declarations need it.
-    from tarnbeck.expression.check import checked
+    from tarnbeck.expression.forms import checked
 
     try:
         node = checked(text, columns, owner)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import decimal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeGuard
 
 from tarnbeck.expression.numeric import INT_MAX, INT_MIN, fitted
@@ -15,6 +17,7 @@ from tarnbeck.schema.types import BOOL, DOUBLE, INT, LONG, STRING, TIMESTAMP, Ty
 
 MOST_DIGITS = 38
 _WHOLE_DIGITS = {INT: 10, LONG: 19}
+_FINISHED = ContextVar("finished", default=False)
 
 
 def is_number(kind: Type) -> bool:
@@ -34,6 +37,27 @@ def decimal_type(precision: int, scale: int, what: str) -> types.Decimal:
             "cast an operand to fewer digits, such as cast(x as decimal(18,4)), or to double",
         )
     return types.Decimal(precision, scale)
+
+
+def result_type(precision: int, scale: int, what: str) -> types.Decimal:
+    """The decimal type of what is computed; of finished values, one that overflows to null instead of being refused."""
+    if _FINISHED.get() and scale <= MOST_DIGITS:
+        precision = min(precision, MOST_DIGITS)
+    return decimal_type(precision, scale, what)
+
+
+@contextmanager
+def of_finished_values() -> Iterator[None]:
+    """Within this, expressions are checked that only Python computes, so that no other engine's limits count."""
+    token = _FINISHED.set(True)
+    try:
+        yield
+    finally:
+        _FINISHED.reset(token)
+
+
+def only_python() -> bool:
+    return _FINISHED.get()
 
 
 def as_decimal(node: Node) -> types.Decimal:
@@ -79,7 +103,7 @@ def _meet(a: Type, b: Type, what: str) -> Type:
         return LONG
     (whole_a, scale_a), (whole_b, scale_b) = _digits(a), _digits(b)
     scale = max(scale_a, scale_b)
-    return decimal_type(max(whole_a, whole_b) + scale, scale, what)
+    return result_type(max(whole_a, whole_b) + scale, scale, what)
 
 
 def _mixing_hint(a: Type, b: Type) -> tuple[str, ...]:

@@ -6,7 +6,17 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tarnbeck.expression.coerce import as_decimal, cast, coerce, common, condition, decimal_type, is_number, is_ordered
+from tarnbeck.expression.coerce import (
+    as_decimal,
+    cast,
+    coerce,
+    common,
+    condition,
+    is_number,
+    is_ordered,
+    only_python,
+    result_type,
+)
 from tarnbeck.expression.moment import UNITS
 from tarnbeck.expression.tree import NULL, Call, ExpressionError, Literal, Node, bare
 from tarnbeck.schema import types
@@ -85,7 +95,7 @@ def _abs(nodes: Nodes, sql: str) -> Node:
 
 def _compact(node: Node, kind: types.Decimal, what: str) -> Node:
     # Spark rounds to 34 digits when it changes the sign of a decimal.
-    if kind.precision > 34:
+    if kind.precision > 34 and not only_python():
         hint = f"cast it: cast({bare(node.sql)} as decimal(34,{kind.scale}))"
         raise ExpressionError(f"{what} takes a decimal of at most 34 digits, found {kind}", hint)
     return node
@@ -252,13 +262,13 @@ def arithmetic(operation: str, sign: str, left: Node, right: Node, sql: str) -> 
 def _result(operation: str, sign: str, a: types.Decimal, b: types.Decimal) -> types.Decimal:
     what = f"'{sign}' of {a} and {b}"
     if operation == "multiply":
-        return decimal_type(a.precision + b.precision + 1, a.scale + b.scale, what)
+        return result_type(a.precision + b.precision + 1, a.scale + b.scale, what)
     scale = max(a.scale, b.scale)
     whole_a, whole_b = a.precision - a.scale, b.precision - b.scale
     if operation == "remainder":
-        decimal_type(max(whole_a, whole_b) + scale, scale, what)
+        result_type(max(whole_a, whole_b) + scale, scale, what)
         return types.Decimal(min(whole_a, whole_b) + scale, scale)
-    return decimal_type(max(whole_a, whole_b) + scale + 1, scale, what)
+    return result_type(max(whole_a, whole_b) + scale + 1, scale, what)
 
 
 def negative(node: Node, sql: str) -> Node:

@@ -6,8 +6,8 @@ ln, exp and power differ in the last bit between mathematics libraries, text of 
 and a double's decimal digits depend on how each engine prints it.
 
 - `+ - *` and unary `-`: int and bigint give bigint. Decimals (with decimals or integers) are exact: `+ -` have one more
-  whole digit than the larger operand, `*` has p1 + p2 + 1 digits; what could need over 38 digits is refused. With a
-  double, everything is a double.
+  whole digit than the larger operand, `*` has p1 + p2 + 1 digits; what could need over 38 digits is refused, or, of
+  finished values, null if it does. With a double, everything is a double.
 - `/` always gives a double. `%` takes integers and decimals and has the sign of the dividend. By zero both are null.
 - `= == != <> < <= > >= between in`: integers and decimals are compared exactly, with a double as doubles; text by code
   point; timestamps and dates; booleans and binary only for equality. `in` takes literals.

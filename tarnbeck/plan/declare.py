@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zoneinfo
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -16,7 +16,7 @@ from tarnbeck.algebra.relation import EVENT_TIME
 from tarnbeck.algebra.sets import Combination, Members
 from tarnbeck.algebra.state import Extreme
 from tarnbeck.errors import DeclarationError, UsageError, unknown
-from tarnbeck.expression import Expression, check
+from tarnbeck.expression import Expression, check, check_finished
 from tarnbeck.plan.view import ARRIVAL, Derived, Key, Measure, StateCall
 from tarnbeck.schema import types
 from tarnbeck.schema.stream import FILES, Arrival, Epoch, EventTime, FromColumn
@@ -28,14 +28,17 @@ RESERVED = ("start", "end", "level", "cut")
 """Names that an answer's own columns and a query's own parameters have."""
 
 
-class Scope:
-    """Where expressions of one view are checked: its stream's columns."""
+Check = Callable[..., Expression]
 
-    def __init__(self, place: str, owner: str, columns: Mapping[str, Type]) -> None:
-        self.place, self.owner, self.columns = place, owner, columns
+
+class Scope:
+    """Where expressions of one view are checked: its stream's columns, or the outputs before them."""
+
+    def __init__(self, place: str, owner: str, columns: Mapping[str, Type], check: Check = check) -> None:
+        self.place, self.owner, self.columns, self._check = place, owner, columns, check
 
     def expression(self, text: str, *, expected: Type | None = None) -> Expression:
-        found = check(self.text(text), self.columns, place=self.place, owner=self.owner)
+        found = self._check(self.text(text), self.columns, place=self.place, owner=self.owner)
         if expected is not None and found.type != expected:
             raise DeclarationError(f"{self.place}: {text!r}: expected {expected}, found {found.type}")
         return found
@@ -174,7 +177,8 @@ def outputs_of(
         elif isinstance(output, Aggregate):
             outputs.append(_measure(scope, name, output, states))
         else:
-            known = Scope(f"{scope.place}: '{name}'", "select, before it,", {o.name: o.type for o in outputs})
+            before = {o.name: o.type for o in outputs}
+            known = Scope(f"{scope.place}: '{name}'", "select, before it,", before, check_finished)
             expression, type_ = known.scalar(output)
             outputs.append(Derived(name, expression, type_))
     return tuple(outputs), tuple(states)

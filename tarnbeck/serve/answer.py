@@ -9,19 +9,19 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from tarnbeck.algebra.state import Raw
 from tarnbeck.cut import Cut
 from tarnbeck.errors import NotReady, StoreError, UsageError, unknown
 from tarnbeck.plan.keep import Kept, kept
 from tarnbeck.plan.view import View
 from tarnbeck.schema.types import Type
-from tarnbeck.serve import compare, held, merge, moment, values
+from tarnbeck.serve import compare, held, merge, moment, wanted
 from tarnbeck.serve import shape as shapes
 from tarnbeck.serve.batched import Batched
 from tarnbeck.serve.held import NOW, When
 from tarnbeck.serve.memo import Plan, Row, memo
 from tarnbeck.serve.shape import AS_STORED, Merged, Shape
 from tarnbeck.serve.table import of_rows
+from tarnbeck.serve.wanted import Wanted
 from tarnbeck.store import rules
 from tarnbeck.store.protocol import Snapshot, Store
 from tarnbeck.store.state import VersionState
@@ -50,10 +50,11 @@ class MissingError(UsageError):
 class Question:
     """What is asked of one view.
 
-    `keys` compares key columns, None being null; `per` is a level of a rollup, the finest when left out. All windows
-    that overlap [since, until), in UTC microseconds, are asked for; when they are more than `limit`, the newest. With
-    `against`, that range and [against, until) are compared, each as one window. `when` is the moment that a table is
-    asked for. With `batch`, only what the batch layer has merged is told, at its own, older cut.
+    `keys` compares key columns, each with one value or a list of them, None being null; `per` is a level of a rollup,
+    the finest when left out. All windows that overlap [since, until), in UTC microseconds, are asked for; when they are
+    more than `limit`, the newest. With `against`, that range and [against, until) are compared, each as one window.
+    `when` is the moment that a table is asked for. With `batch`, only what the batch layer has merged is told, at its
+    own, older cut.
     """
 
     view: str
@@ -138,7 +139,8 @@ def quick(store: Store, question: Question, now: int) -> Answer | None:
     """The answer, if it takes no longer than handing the question to another thread would; else nothing."""
     with ready(store, [question.view]) as snapshot:
         plan = memo(store).plan(store, snapshot.versions[question.view])
-        return ask(store, snapshot, question) if _few(plan, question, now) else None
+        one = not wanted.several(question.keys)
+        return ask(store, snapshot, question) if one and _few(plan, question, now) else None
 
 
 def _few(plan: Plan, question: Question, now: int) -> bool:
@@ -191,7 +193,7 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
     shape = question.shape
     shaped = plan if shape == AS_STORED else known.shaped(version, plan.view, shape, level)
     cut = _known_at(plan, version, question.when)
-    raws, panes = _raw_keys(plan.view, question.keys), _panes(plan.view, shaped.view, question, level)
+    keys, panes = wanted.read(plan.view, question.keys), _panes(plan.view, shaped.view, question, level)
     bound = kept(plan.view, level, known.arrived(snapshot, plan.view))
     if bound is not None:
         panes = bound.pane if panes[0] is None else max(panes[0], bound.pane), panes[1]
@@ -202,7 +204,7 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
         version.id,
         version.cut,
         level,
-        tuple(sorted(raws.items())),
+        tuple(sorted(keys.items())),
         range_,
         _limit(question),
         shape,
@@ -210,8 +212,8 @@ def ask(store: Store, snapshot: Snapshot, question: Question, reach: int = REACH
     )
     found = known.answered(asked)
     if found is None:
-        merged = held.merged(snapshot, plan, level, raws, panes, reach, question.when)
-        found = _found(shaped, level, merged, question, bound, reach)
+        merged = held.merged(snapshot, plan, level, keys, panes, reach, question.when)
+        found = _found(shaped, level, merged, question, keys, bound, reach)
         known.keep(asked, found)
     rows, truncated = found
     return Answer(
@@ -248,20 +250,21 @@ def _known_at(plan: Plan, version: VersionState, when: When) -> Cut:
 
 def _compared(store: Store, snapshot: Snapshot, question: Question, reach: int) -> Answer:
     """The answer that shows two ranges of a view side by side, both at the one cut of the snapshot."""
-    view, shape, limit = view_in(store, snapshot.versions[question.view]), question.shape, _limit(question)
+    version, shape, limit = snapshot.versions[question.view], question.shape, _limit(question)
+    stored, one = view_in(store, version), Shape(shape.by, one=True, ask=shape.ask, bounds=shape.bounds)
+    view = memo(store).shaped(version, stored, one, _level(stored, question)).view
     compare.check(view, shape)
-    whole = replace(question, against=None, limit=MOST, shape=Shape(shape.by, one=True))
+    whole = replace(question, against=None, limit=MOST, shape=one)
     near = ask(store, snapshot, whole, reach)
     far = ask(store, snapshot, replace(whole, since=question.against), reach)
-    depth = len(near.columns) - len(view.outputs)
-    columns, rows = compare.beside(near.columns, depth, near.rows, far.rows, view.finish(view.neutral))
+    columns, rows = compare.beside(near.columns, len(view.keys), near.rows, far.rows, view.finish(view.neutral))
     rows = shapes.choose(view, shape, columns, rows)
     truncated = near.truncated or far.truncated or len(rows) > limit
     return replace(near, columns=columns, rows=rows[:limit], truncated=truncated, against=question.against)
 
 
 def _found(
-    plan: Plan, level: int, merged: Merged, question: Question, bound: Kept | None, reach: int
+    plan: Plan, level: int, merged: Merged, question: Question, keys: Wanted, bound: Kept | None, reach: int
 ) -> tuple[list[Row], bool]:
     """The rows of an answer from the states that were read, and whether there are more."""
     view, shape = plan.view, question.shape
@@ -276,11 +279,14 @@ def _found(
         since = question.since
         if since is not None and bound is not None:
             since = max(since, shapes.first_from(view, bound.window))
-        merged = shapes.fill(view, merged, since, question.until, reach)
+        known = shapes.named(plan.stored or view, view, keys)
+        merged = shapes.fill(view, merged, known, since, question.until, reach)
     if shape.cumulative:
         merged = shapes.cumulate(view, merged)
     chosen = shape.having is not None or shape.top is not None
-    one = len({at[:-1] for at in merged}) <= 1 if shape != AS_STORED else len(question.keys) == len(view.keys)
+    one = len(keys) == len(view.keys) and all(len(raws) == 1 for raws in keys.values())
+    if shape != AS_STORED:
+        one = len({at[:-1] for at in merged}) <= 1
     rows = merge.rows(plan, level, merged, MOST if chosen else question.limit, one=one)
     if chosen:
         rows = shapes.choose(view, shape, plan.columns, rows)
@@ -345,18 +351,6 @@ def _level(view: View, question: Question) -> int:
     if question.per not in levels:
         raise UsageError(unknown(f"view '{view.name}'", "level", question.per, levels, "its window"))
     return levels.index(question.per)
-
-
-def _raw_keys(view: View, given: Mapping[str, Any]) -> dict[int, Raw]:
-    """The asked keys in raw form, by their place."""
-    places = {key.name: place for place, key in enumerate(view.keys)}
-    found = {}
-    for name, value in given.items():
-        if name not in places:
-            raise UsageError(unknown(f"view '{view.name}'", "key", name, places, "it"))
-        place = places[name]
-        found[place] = values.key(value, view.keys[place].type, f"view '{view.name}': key '{name}'")
-    return found
 
 
 def _panes(view: View, shaped: View, question: Question, level: int) -> merge.Range:

@@ -34,7 +34,7 @@ def question(view: View, call: exp.Anonymous, fold: Fold) -> Question:
         if name in ARGUMENTS or name in MOMENTS:
             given[name] = _READ[name](f"{place}: {name}", value, fold)
         elif name in keys:
-            chosen[keys[name]] = _key(f"{place}: {name}", value)
+            chosen[keys[name]] = _keys(f"{place}: {name}", value)
         elif name in _SQL_HAS:
             raise UsageError(f"{place}: no argument '{name}'\n  say it in the query itself, by {_SQL_HAS[name]}")
         else:
@@ -92,6 +92,11 @@ def _moment(place: str, value: exp.Expr, fold: Fold) -> Any:
     return moment.bounds(moment.within(place, at), 0)[0]
 
 
+def _keys(place: str, value: exp.Expr) -> Any:
+    """One constant or several: `'tea'`, or `['tea', null]`."""
+    return [_key(place, each) for each in value.expressions] if isinstance(value, exp.Array) else _key(place, value)
+
+
 def _key(place: str, value: exp.Expr) -> Any:
     """The text of a constant, which is read by the type of the key."""
     if isinstance(value, exp.Null):
@@ -101,7 +106,7 @@ def _key(place: str, value: exp.Expr) -> Any:
     if isinstance(inner, exp.Boolean):
         return bool(inner.this)
     if not isinstance(inner, exp.Literal):
-        raise _expected(place, "a constant; of several values, compare in WHERE", value)
+        raise _expected(place, "a constant, or a list of them", value)
     return sign + inner.this
 
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from tarnbeck.plan.definition import of_view
+from tarnbeck.plan.view import Derived, Measure
 from tarnbeck.serve.memo import memo
 from tarnbeck.serve.wire import cut_to_json
 from tarnbeck.store import rules
@@ -23,6 +24,7 @@ def views(store: Store) -> list[Facts]:
     for name, version in found:
         plan = memo(store).plan(store, version)
         view = plan.view
+        itself = plan.table is not None and "over" not in of_view(plan.table)
         described.append(
             {
                 "view": name,
@@ -32,13 +34,19 @@ def views(store: Store) -> list[Facts]:
                 "keys": [{"name": key.name, "type": str(key.type)} for key in view.keys],
                 "levels": list(view.window.levels),
                 "keep": of_view(view).get("keep", {}),
-                "outputs": [{"name": output.name, "type": str(output.type)} for output in view.outputs],
+                "outputs": [_output(output, of_a_table=itself) for output in view.outputs],
                 "state": "answering" if rules.answerable(version) else "building",
                 "cut": cut_to_json(version.cut),
                 "origin": cut_to_json(version.origin),
             }
         )
     return described
+
+
+def _output(output: Measure | Derived, *, of_a_table: bool) -> Facts:
+    """A column, and the aggregate that it is; none where it is computed from others, or a column of a table."""
+    aggregate = output.aggregate.name if isinstance(output, Measure) and not of_a_table else None
+    return {"name": output.name, "type": str(output.type), "aggregate": aggregate}
 
 
 def streams(store: Store) -> list[Facts]:

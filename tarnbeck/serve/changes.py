@@ -21,7 +21,6 @@ from tarnbeck.serve.wire import cut_to_json
 from tarnbeck.store import keys as encoding
 from tarnbeck.store import rules
 from tarnbeck.store.protocol import Store
-from tarnbeck.window.pane import Whole
 
 EARLY, ON_TIME, LATE = "early", "on time", "late"
 POLL = 0.05
@@ -83,13 +82,13 @@ def look(store: Store, question: Question) -> Seen:
     with ready(store, [question.view]) as snapshot:
         answer = ask(store, snapshot, question)
         version = snapshot.versions[question.view]
-        view = view_in(store, version)
-        windowed = not isinstance(view.window.panes[0], Whole)
+        by = question.shape.by
+        keys = len(view_in(store, version).keys if by is None else by)
+        # What is asked for may be one window, whatever the view's own are.
+        windowed = answer.names[keys : keys + 1] == ("start",)
         newest = memo(store).newest(snapshot, version) if windowed else None
-    by = question.shape.by
-    keys = len(view.keys if by is None else by) + windowed
     closed = None if newest is None else told(newest)
-    return Seen(answer, keys, windowed, closed)
+    return Seen(answer, keys + windowed, windowed, closed)
 
 
 @dataclass(frozen=True)
@@ -188,8 +187,8 @@ class History:
         seen = self._seen
         if seen is not None and only_closed and not seen.windowed:
             raise UsageError(
-                f"view '{seen.answer.view}': on=close: it has one window over all time, which never closes\n"
-                "  choose another trigger, or declare a view with a window"
+                f"view '{seen.answer.view}': on=close: the answer is one window, which never closes\n"
+                "  choose another trigger, or ask for windows that end"
             )
         if seen is None or number == self.number:
             return None

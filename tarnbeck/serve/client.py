@@ -99,13 +99,14 @@ class Client:
     ) -> Answer:
         """The rows of a view, with the cut they cover: `query("ohlc", currency="EUR", last="1h")`.
 
-        Keys are given by name; one that is called like a parameter goes into `keys`. With `wait`, a view that is
+        Keys are given by name, with one value or a list of them; one that is called like a parameter goes into
+        `keys`. With `wait`, a view that is
         building is waited for, so many seconds at most.
 
         Coarser than stored, from the same states: `by` groups by some of the keys or by expressions over them, `""`
         takes all together; `every` puts windows together to longer ones, "all" to one. `fill` adds windows without
-        events, `cumulative` adds up from window to window, `having` keeps the rows for which a condition is true, `top`
-        puts the greatest of a column first.
+        events, `cumulative` adds up from window to window of the range, `having` keeps the rows for which a condition
+        is true, `top` puts the greatest of a column first.
 
         `ask` names the value that an output is asked about, such as the share of a quantile; `bounds` adds columns
         NAME_low and NAME_high to every estimate. `last="1h", against="1d"` compares two ranges, key by key, at one cut:
@@ -142,6 +143,7 @@ class Client:
         top: str | None = None,
         ask: Mapping[str, Any] | Sequence[str] | None = None,
         bounds: bool = False,
+        against: str | None = None,
         **named: Any,
     ) -> Live:
         """Updates to the answer of a question, as they come: `for update in live("ohlc", currency="EUR", on="10s")`.
@@ -151,7 +153,7 @@ class Client:
         5s", after the first change; or "close", closed windows only. It goes on for `seconds`, or until it is left.
         """
         options: dict[str, Any] = {"last": last, "since": since, "until": until, "per": per, "limit": limit}
-        options |= {"on": on, "heartbeat": heartbeat}
+        options |= {"against": against, "on": on, "heartbeat": heartbeat}
         shape = read(by, every, cumulative=cumulative, fill=fill, having=having, top=top, ask=ask, bounds=bounds)
         return Live(self._source.live(view, {**(keys or {}), **named}, options, shape, seconds), top)
 
@@ -218,7 +220,8 @@ class Folder:
     ) -> Updates:
         def question(moment: int) -> Question:
             since, until = resolve(options["last"], options["since"], options["until"], moment)
-            return Question(view, keys, options["per"], since, until, options["limit"], shape)
+            against = compared(options["against"], options["last"], until, moment)
+            return Question(view, keys, options["per"], since, until, options["limit"], shape, against)
 
         asked = live(view, view, question, options["on"], options["heartbeat"], now())
         return follow(self._store, asked, now, seconds)

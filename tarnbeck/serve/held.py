@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -26,6 +26,7 @@ from tarnbeck.serve.memo import Plan
 from tarnbeck.serve.merge import Range
 from tarnbeck.serve.moment import bound
 from tarnbeck.serve.shape import Merged
+from tarnbeck.serve.wanted import Wanted, of, seeks
 from tarnbeck.store.protocol import Row, Snapshot
 from tarnbeck.store.rows import from_arrow
 
@@ -70,24 +71,24 @@ def merged(
     snapshot: Snapshot,
     plan: Plan,
     level: int,
-    raws: Mapping[int, Raw],
+    wanted: Wanted,
     panes: Range,
     reach: int,
     when: When = NOW,
 ) -> Merged:
     """The states that an answer is made of: those of panes, or of the rows of a table that hold."""
     if plan.table is None:
-        return merge.read(snapshot, plan.view, level, raws, panes, reach)
-    return _table(snapshot, plan.table, raws, when, reach)
+        return merge.read(snapshot, plan.view, level, wanted, panes, reach)
+    return _table(snapshot, plan.table, wanted, when, reach)
 
 
-def _table(snapshot: Snapshot, view: View, raws: Mapping[int, Raw], when: When, reach: int) -> Merged:
+def _table(snapshot: Snapshot, view: View, wanted: Wanted, when: When, reach: int) -> Merged:
     assert view.table is not None  # noqa: S101 (asked for tables only)
     shown = view.table.over
     # Keys of the table itself are sought by; those of a view over it are known only when its rows are.
-    own = raws if _same_keys(view, shown) else {}
+    own = wanted if _same_keys(view, shown) else {}
     found = states(view, chosen(snapshot, view, own, when, reach))
-    return {at: states for at, states in found.items() if all(at[place] == raw for place, raw in raws.items())}
+    return {at: states for at, states in found.items() if all(at[place] in raws for place, raws in wanted.items())}
 
 
 def sought(view: View, when: When) -> bool:
@@ -101,19 +102,18 @@ def _same_keys(view: View, shown: View) -> bool:
     return [key.expression.sql for key in shown.keys] == [key.name for key in own]
 
 
-def chosen(snapshot: Snapshot, view: View, raws: Mapping[int, Raw], when: When, reach: int) -> list[Row]:
+def chosen(snapshot: Snapshot, view: View, wanted: Wanted, when: When, reach: int) -> list[Row]:
     """The change of each key that holds, as it is stored: keys, level, pane, states."""
     own = len(view.keys) - len(ORDER)
     visible = _visible(view, when)
-    leading = next((place for place in range(own) if place not in raws), own)
-    key = tuple(raws[place] for place in range(leading))
-    where = {place: raw for place, raw in raws.items() if place >= leading}
-    if leading == own:
+    first, where, compared = seeks(wanted, own)
+    if len(first[0]) == own:
         below = () if when.as_of is None else (when.as_of + 1,)
-        parts = snapshot.parts(view.name, key=key, last_first=True, below=below)
+        parts = (part for key in first for part in snapshot.parts(view.name, key=key, last_first=True, below=below))
         seen = [row for part in parts for row in itertools.islice(filter(visible, part), 1)]
         return newest(view, seen, NOW, reach)
-    return newest(view, itertools.chain.from_iterable(snapshot.parts(view.name, key=key, where=where)), when, reach)
+    parts = (part for key in first for part in snapshot.parts(view.name, key=key, where=where))
+    return newest(view, of(itertools.chain.from_iterable(parts), compared), when, reach)
 
 
 def newest(view: View, changes: Iterable[Row], when: When, reach: int) -> list[Row]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
 
@@ -12,6 +11,7 @@ from tarnbeck.plan.view import View
 from tarnbeck.serve import moment
 from tarnbeck.serve.memo import Plan, Row
 from tarnbeck.serve.shape import Merged
+from tarnbeck.serve.wanted import Wanted, of, seeks
 from tarnbeck.store import keys as encoding
 from tarnbeck.store.protocol import Snapshot
 from tarnbeck.window.window import Session, Sliding
@@ -24,24 +24,22 @@ def read(
     snapshot: Snapshot,
     view: View,
     level: int,
-    raws: Mapping[int, Raw],
+    wanted: Wanted,
     panes: Range,
     reach: int,
 ) -> Merged:
     """The merged states of every pane of one level in a range of panes."""
-    # A store seeks by the first keys and only then compares the others.
-    leading = next((i for i in range(len(view.keys)) if i not in raws), len(view.keys))
-    key = tuple(raws[i] for i in range(leading))
-    where = {i: value for i, value in raws.items() if i >= leading}
+    first, where, compared = seeks(wanted, len(view.keys))
     split, merge = len(view.keys) + 2, view.layout.merge
     found: Merged = {}
-    for part in snapshot.parts(view.name, level=level, key=key, where=where, start=panes[0], end=panes[1]):
-        for row in part:
-            at, states = row[:split], row[split:]
-            known = found.get(at)
-            found[at] = states if known is None else merge(known, states)
-            if len(found) > reach:
-                raise _too_far(view, reach)
+    for key in first:
+        for part in snapshot.parts(view.name, level=level, key=key, where=where, start=panes[0], end=panes[1]):
+            for row in of(part, compared):
+                at, states = row[:split], row[split:]
+                known = found.get(at)
+                found[at] = states if known is None else merge(known, states)
+                if len(found) > reach:
+                    raise _too_far(view, reach)
     return found
 
 

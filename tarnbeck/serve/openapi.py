@@ -80,11 +80,11 @@ _QUESTION = [
         f"At most so many rows, the newest: {LIMIT:,} unless told, {MOST:,} at most.",
         type_="integer",
     ),
-    _parameter("null", "The name of a key column that must be null."),
+    _parameter("null", "The name of a key column that must be null, or may be, beside other values of it."),
     _parameter("by", "Group by a key or NAME=EXPRESSION over keys, may be repeated; empty: all together."),
-    _parameter("every", "Longer windows, put together from the stored ones, such as 1 day; all: just one."),
+    _parameter("every", "Longer windows, put together from the stored ones, such as 1 day or 1 month; all: just one."),
     _parameter("fill", "true: also the windows without events.", type_="boolean"),
-    _parameter("cumulative", "true: each window with all before it.", type_="boolean"),
+    _parameter("cumulative", "true: each window with all before it in the range.", type_="boolean"),
     _parameter("having", "A condition over the columns of the answer, such as n > 3."),
     _parameter("top", "The column whose greatest values come first; limit tells how many."),
     _parameter("ask", "OUTPUT=VALUE: what an output is asked about; may be repeated."),
@@ -103,7 +103,8 @@ _PATHS: Node = {
     "/views": {
         "get": _operation(
             "All views",
-            "Each view with its keys, levels and outputs, how long it keeps which level, its cut, and whether it is "
+            "Each view with its keys, levels and outputs (with `aggregate`, such as `first`; null for expressions and "
+            "columns of tables), how long it keeps which level, its cut, and whether it is "
             "answering or building.",
             "curl localhost:8787/views",
         )
@@ -112,7 +113,7 @@ _PATHS: Node = {
         "get": _operation(
             "Ask a view",
             "Rows ordered by keys and start. Key columns are parameters by their own names (or with `key.` before the "
-            f"name, if it is the name of another parameter). {_VALUES}",
+            f"name, if it is the name of another parameter); one that is repeated has several values. {_VALUES}",
             "curl 'localhost:8787/views/ohlc?currency=EUR&last=1h&per=minute'",
             gives=KINDS,
             fails=(400, 404, 406, 503),

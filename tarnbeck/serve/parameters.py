@@ -73,20 +73,18 @@ def read(view: str, given: Sequence[tuple[str, str]], now: int) -> Asked:
     """The question that URL parameters put to a view: key columns by their names, the rest as in RESERVED."""
     place = f"view '{view}'"
     options: dict[str, str] = {}
-    keys: dict[str, Any] = {}
+    keys: dict[str, list[str | None]] = {}
     repeated: dict[str, list[str]] = {"by": [], "ask": []}
     for name, value in given:
         if name == "null":
-            keys[value] = None
+            keys.setdefault(value, []).append(None)
         elif name in repeated:
             repeated[name].append(value)
         elif name in RESERVED:
             _once(place, name, options)
             options[name] = value
         else:
-            key = name.removeprefix(KEY)
-            _once(place, key, keys)
-            keys[key] = value
+            keys.setdefault(name.removeprefix(KEY), []).append(value)
     since, until = resolve(options.get("last"), options.get("since"), options.get("until"), now)
     against = compared(options.get("against"), options.get("last"), until, now)
     limit = _limit(place, options.get("limit", LIMIT))
@@ -102,7 +100,8 @@ def read(view: str, given: Sequence[tuple[str, str]], now: int) -> Asked:
     )
     at = when(options.get("as_of"), options.get("known"), options.get("at_cut"))
     batch = _batch(place, options.get("layer"))
-    question = Question(view, keys, options.get("per"), since, until, limit, shape, against, at, batch)
+    chosen = {name: given if len(given) > 1 else given[0] for name, given in keys.items()}
+    question = Question(view, chosen, options.get("per"), since, until, limit, shape, against, at, batch)
     return Asked(question, wait(place, options.get("wait")))
 
 

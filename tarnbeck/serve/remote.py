@@ -17,7 +17,7 @@ import pyarrow as pa
 from tarnbeck.errors import LogError, TarnbeckError, UsageError, unknown
 from tarnbeck.schema import packs
 from tarnbeck.schema.packs import ARROW, NDJSON, GivesArrow
-from tarnbeck.serve import failures, sse, values
+from tarnbeck.serve import failures, sse, values, wanted
 from tarnbeck.serve.answer import Answer
 from tarnbeck.serve.follow import Updates
 from tarnbeck.serve.parameters import KEY
@@ -127,13 +127,13 @@ class Remote:
         self._url, self._link = url, Link(url)
 
     def query(self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape) -> Answer:
-        path = f"/views/{quote(view, safe='')}?{_parameters(keys, options, shape)}"
+        path = f"/views/{quote(view, safe='')}?{_parameters(view, keys, options, shape)}"
         return to_answer(*from_stream(self._link.call("GET", path, None, {"Accept": ARROW}, again=True)))
 
     def live(
         self, view: str, keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape, seconds: float | None
     ) -> Updates:
-        path = f"/views/{quote(view, safe='')}/live?{_parameters(keys, options, shape)}"
+        path = f"/views/{quote(view, safe='')}/live?{_parameters(view, keys, options, shape)}"
         return updates(self._url, path, _MISSED * options["heartbeat"], seconds)
 
     def sql(self, text: str, limit: int, wait: float | None) -> SqlAnswer:
@@ -165,12 +165,13 @@ class Remote:
         self._link.close()
 
 
-def _parameters(keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape) -> str:
+def _parameters(view: str, keys: Mapping[str, Any], options: Mapping[str, Any], shape: Shape) -> str:
     """The part of a URL that puts a question."""
     given = [(name, values.text(value)) for name, value in options.items() if value is not None]
     given += shape.parameters()
-    for name, value in keys.items():
-        given.append(("null", name) if value is None else (KEY + name, values.text(value)))
+    for name, chosen in keys.items():
+        for value in wanted.among(f"view '{view}'", name, chosen):
+            given.append(("null", name) if value is None else (KEY + name, values.text(value)))
     return urlencode(given)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,15 +11,16 @@ from typing import Any
 from tarnbeck.algebra.aggregate import raw
 from tarnbeck.algebra.state import Raw
 from tarnbeck.errors import DeclarationError, UsageError, unknown
-from tarnbeck.expression import Expression, check
+from tarnbeck.expression import Expression, check_finished
 from tarnbeck.plan.view import Key, View
 from tarnbeck.schema import types
 from tarnbeck.schema.types import Decimal, Scalar, Type
-from tarnbeck.serve import values
+from tarnbeck.serve import longer, values
+from tarnbeck.serve.longer import Every
 from tarnbeck.serve.outputs import finished
-from tarnbeck.window import duration
-from tarnbeck.window.pane import Fixed, Pane
-from tarnbeck.window.window import AllTime, Rollup, Tumbling, Window
+from tarnbeck.serve.wanted import Wanted
+from tarnbeck.window.pane import Pane
+from tarnbeck.window.window import AllTime, Rollup, Sliding, Tumbling, Window
 
 Merged = dict[tuple[Any, ...], tuple[Raw, ...]]
 """Raw keys, level and start -> merged states."""
@@ -31,12 +33,12 @@ class Shape:
     """How an answer differs from the view's own rows.
 
     `by` are keys computed from the view's keys, none at all to take everything together, None to leave them as they
-    are; `every` is the length of longer windows, `one` takes all windows of the range as one. `ask` names values that
-    outputs are asked about, `bounds` adds those of estimates.
+    are; `every` is the length or the calendar unit of longer windows, `one` takes all windows of the range as one.
+    `ask` names values that outputs are asked about, `bounds` adds those of estimates.
     """
 
     by: tuple[tuple[str, str], ...] | None = None
-    every: int | None = None
+    every: Every | None = None
     one: bool = False
     cumulative: bool = False
     fill: bool = False
@@ -47,7 +49,7 @@ class Shape:
 
     def parameters(self) -> list[tuple[str, str]]:
         """The parameters of a URL that ask for this shape."""
-        every = ALL if self.one else None if self.every is None else duration.text(self.every)
+        every = ALL if self.one else None if self.every is None else longer.text(self.every)
         texts = [("every", every), ("having", self.having), ("top", self.top)]
         flags = [(name, "true") for name in ("cumulative", "fill", "bounds") if getattr(self, name)]
         keys = [("by", f"{name}={text}") for name, text in self.by or ()] or [("by", "")]
@@ -83,7 +85,7 @@ def read(
     """
     keys = None if by is None else tuple(by.items() if isinstance(by, Mapping) else _named(by))
     one = every is not None and every.strip().lower() == ALL
-    length = None if one or every is None else duration.duration(every)
+    length = None if one or every is None else longer.read(every)
     return Shape(keys, length, one, cumulative, fill, having, top, tuple(_asked(ask or ())), bounds)
 
 
@@ -112,43 +114,42 @@ def derive(view: View, shape: Shape, level: int) -> View:
     if shape.one:
         window = AllTime()
     elif shape.every is not None:
-        window = Tumbling(_multiple(place, view, shape.every, level))
+        window = longer.window(view, shape.every, level)
     elif isinstance(window, Rollup):
         window = Rollup((window.units[level],), window.zone)
     keys = view.keys if shape.by is None else _keys(place, view, shape.by)
     return dataclasses.replace(view, keys=keys, window=window, outputs=finished(view, shape.ask, bounds=shape.bounds))
 
 
-def _multiple(place: str, view: View, every: int, level: int) -> int:
-    pane = view.window.panes[level]
-    if not isinstance(view.window, (Tumbling, Rollup)) or not isinstance(pane, Fixed):
-        raise UsageError(f"{place}: every: its windows can't be put together to longer ones\n  leave it out")
-    # Weeks begin on Monday, so panes of other lengths don't fit into them unless they fit into a day.
-    if every % pane.length or (Tumbling(every).panes[0].start_of(0) - pane.origin) % pane.length:
-        raise UsageError(
-            f"{place}: every={duration.text(every)!r}: expected a multiple of {duration.text(pane.length)!r}, "
-            "the length of its windows"
-        )
-    return every
-
-
 def _keys(place: str, view: View, by: Sequence[tuple[str, str]]) -> tuple[Key, ...]:
     columns: dict[str, Type] = {key.name: key.type for key in view.keys}
     outputs = {output.name for output in view.outputs}
-    keys = []
+    keys: list[Key] = []
     for name, text in by:
         if not name.isidentifier() or name in outputs or name in ("start", "end", "level", "cut"):
             raise UsageError(f"{place}: by: bad name {name!r}\n  name what is computed: NAME=EXPRESSION")
         found = _checked(text, columns, f"{place}: by", "its keys")
         if not isinstance(found.type, (Scalar, Decimal)):
             raise UsageError(f"{place}: by: {text!r}: expected a single value, found {found.type}")
+        _meant(place, name, text, found, columns)
+        if name in {key.name for key in keys}:
+            raise UsageError(f"{place}: by: '{name}' is named twice\n  leave one of them out, or name it otherwise")
         keys.append(Key(name, found, found.type))
     return tuple(keys)
 
 
+def _meant(place: str, name: str, text: str, found: Expression, keys: Mapping[str, Type]) -> None:
+    """Refuses what was a condition rather than a name, `item = 'b'`: every key would be counted under 'b'."""
+    if found.columns and (name not in keys or name in found.columns):
+        return
+    wrong = f"'{name}' is a key, but what is computed does not use it" if found.columns else "it uses no key"
+    hint = f"; a condition: NAME={name} = {text}" if name in keys else ""
+    raise UsageError(f"{place}: by: {name}={text}: {wrong}\n  expected NAME=EXPRESSION over: {', '.join(keys)}{hint}")
+
+
 def _checked(text: str, columns: Mapping[str, Type], place: str, owner: str) -> Expression:
     try:
-        return check(text, columns, place=place, owner=owner)
+        return check_finished(text, columns, place=place, owner=owner)
     except DeclarationError as wrong:
         raise UsageError(str(wrong)) from None
 
@@ -156,10 +157,10 @@ def _checked(text: str, columns: Mapping[str, Type], place: str, owner: str) -> 
 def regroup(view: View, derived: View, merged: Merged) -> Merged:
     """The states of a view's panes, brought together by the keys and panes of a view derived from it."""
     key_of, pane = _key_of(view, derived), derived.window.panes[0]
-    longer, depth, merge = derived.window != view.window, len(view.keys), view.layout.merge
+    other, depth, merge = derived.window != view.window, len(view.keys), view.layout.merge
     found: Merged = {}
     for at, states in merged.items():
-        place = (*key_of(at[:depth]), 0, pane.start_of(at[-1]) if longer else at[-1])
+        place = (*key_of(at[:depth]), 0, pane.start_of(at[-1]) if other else at[-1])
         known = found.get(place)
         found[place] = states if known is None else merge(known, states)
     return found
@@ -182,17 +183,34 @@ def _key_of(view: View, derived: View) -> Callable[[tuple[Raw, ...]], tuple[Raw,
     return key_of
 
 
-def fill(view: View, merged: Merged, since: int | None, until: int | None, most: int) -> Merged:
-    """Also the windows in which nothing happened, between the first and the last of all keys or of the range."""
+def named(view: View, derived: View, wanted: Wanted) -> list[tuple[Raw, ...]]:
+    """The keys that a question names, which there are even without an event; none if it leaves one open."""
+    places = {key.name: place for place, key in enumerate(view.keys)}
+    same = derived.keys == view.keys
+    used = set(places) if same else {name for key in derived.keys for name in key.expression.columns}
+    if not all(places[name] in wanted for name in used):
+        return []
+    key_of = _key_of(view, derived)
+    chosen = itertools.product(*(wanted.get(place, (None,)) for place in range(len(view.keys))))
+    return list(dict.fromkeys(map(key_of, chosen)))
+
+
+def fill(
+    view: View, merged: Merged, known: Sequence[tuple[Raw, ...]], since: int | None, until: int | None, most: int
+) -> Merged:
+    """Also the windows in which nothing happened, between the first and the last of all keys or of the range.
+
+    Keys are those that have an event, and those that are `known` without one.
+    """
     pane = view.window.panes[0]
     if pane.end_of(0) is None or not isinstance(view.window, (Tumbling, Rollup)):
         raise UsageError(f"view '{view.name}': fill: its windows are not side by side\n  leave it out")
-    if not merged:
+    starts = {at[-1] for at in merged}
+    first = min(starts if since is None else starts | {pane.start_of(since)}, default=None)
+    last = max(starts if until is None else starts | {pane.start_of(until - 1)}, default=None)
+    keys = dict.fromkeys([*((*raws, 0) for raws in known), *(at[:-1] for at in merged)])
+    if first is None or last is None or not keys:
         return merged
-    starts = [at[-1] for at in merged]
-    first = min(starts) if since is None else min(pane.start_of(since), min(starts))
-    last = max(starts) if until is None else max(pane.start_of(until - 1), max(starts))
-    keys = dict.fromkeys(at[:-1] for at in merged)
     windows = _between(pane, first, last, most // len(keys) + 1)
     if len(windows) * len(keys) > most:
         raise UsageError(f"view '{view.name}': fill: more than {most:,} rows\n  ask for a shorter range or fewer keys")
@@ -217,6 +235,11 @@ def _between(pane: Pane, first: int, last: int, most: int) -> list[int]:
 
 def cumulate(view: View, merged: Merged) -> Merged:
     """Each window together with all windows of its key before it."""
+    if isinstance(view.window, Sliding):
+        raise UsageError(
+            f"view '{view.name}': cumulative: its windows overlap, so a total would count an event once for each\n"
+            "  leave it out, or ask a view whose windows don't overlap"
+        )
     so_far: dict[tuple[Any, ...], tuple[Raw, ...]] = {}
     found: Merged = {}
     for at in sorted(merged, key=lambda place: place[-1]):

@@ -96,6 +96,8 @@ def update_of(data: str, before: Update | None) -> Update:
         told["since"],
         told["until"],
         told["truncated"],
+        told["against"],
+        told["kept_since"],
     )
     removed = [_row(each, columns[: told["keys"]]) for each in told["removed"]]
     timings = [each["timing"] for each in told["rows"]]

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tarnbeck.algebra.aggregate import UNIX
@@ -22,7 +23,7 @@ from tarnbeck.plan.view import View
 from tarnbeck.schema.decode import decode
 from tarnbeck.schema.encode import to_json
 from tarnbeck.schema.packs import GivesArrow, Pack, of_table
-from tarnbeck.schema.stream import Derivation, Stream
+from tarnbeck.schema.stream import Arrival, Derivation, Stream
 from tarnbeck.serve import held
 from tarnbeck.serve.answer import Answer
 from tarnbeck.serve.client import Client
@@ -87,11 +88,12 @@ def run(
     app: App,
     events: Iterable[Event] | Mapping[str, Iterable[Event]],
     *,
-    received: datetime.datetime = UNIX,
+    received: datetime.datetime | None = None,
 ) -> Run:
     """Runs all views over events; an app with several streams takes a mapping from stream to events.
 
-    `received` is when the log would have received them, which matters to streams with `time=tb.arrival()` only.
+    `received` is when the log would have received them. Without it, each arrives when the newest event of its stream so
+    far has happened, so that `late` and `keep` count from there; those of streams with `time=tb.arrival()` in 1970.
     """
     by_stream = _by_stream(app, events)
     found: dict[str, Partial] = {}
@@ -104,11 +106,12 @@ def run(
             source = app.streams[stream.derived.source]
             looked_up = _looked_up(app, stream.derived, found)
             given = [made.value for made in derived(stream, source, decoded_events[source.name], *looked_up)]
-        in_log = _records(stream, given, received)
+        in_log = _records(stream, given, received or UNIX)
         decoded, records[name] = decode(stream, in_log), in_log.num_rows
-        decoded_events[name] = decoded.events
+        by_event_time = received is None and not isinstance(stream.time, Arrival)
+        decoded_events[name] = _in_order(decoded.events) if by_event_time else decoded.events
         rejects[name] = decoded.rejects.column("reason").to_pylist()
-        kept = list(rows(decoded.events))
+        kept = list(rows(decoded_events[name]))
         found |= {view.name: partials(view, kept) for view in app.views.values() if view.stream is stream}
     return Run(app, found, rejects, records)
 
@@ -151,6 +154,14 @@ def _records(stream: Stream, events: Iterable[Event], received: datetime.datetim
             "content_type": pa.array([each.content_type.encode() for each in packed], pa.binary()),
         }
     )
+
+
+def _in_order(events: pa.Table) -> pa.Table:
+    """Events of which each is received when the newest so far has happened."""
+    times = events.column("_time")
+    newest = np.maximum.accumulate(times.cast(pa.int64()).to_numpy())
+    place = events.schema.get_field_index("_received")
+    return events.set_column(place, events.schema.field(place), pa.array(newest, pa.int64()).cast(times.type))
 
 
 def _packed(stream: Stream, event: Event) -> Pack:

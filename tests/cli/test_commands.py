@@ -132,7 +132,7 @@ def test_tail_gives_values_that_send_takes(shell: Shell) -> None:
 
 def test_watch_in_a_pipe_prints_rows_as_lines(shell: Shell) -> None:
     lines = shell.run("watch", "total", "--seconds", "0.1").splitlines()
-    assert lines == ["currency\ttrades", "EUR\t10"]
+    assert lines == ["currency\ttrades\ttiming", "EUR\t10\tearly"]
 
 
 def test_a_batch_then_an_audit_are_equal(shell: Shell) -> None:

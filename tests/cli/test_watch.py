@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tarnbeck.cli import watch
+from tarnbeck.cli import main, watch
 from tarnbeck.cli.watch import Question
 from tarnbeck.cut import Cut
 from tarnbeck.schema import types
 from tarnbeck.serve.answer import Answer
 from tarnbeck.serve.changes import History, Seen, Update
+from tests.serve.sample import filled, random_events, shop
 
 START = datetime(2026, 1, 31, 12, tzinfo=UTC)
 COLUMNS = (("start", types.TIMESTAMP), ("end", types.TIMESTAMP), ("n", types.LONG))
@@ -57,21 +59,40 @@ def test_the_newest_windows_are_asked_for_when_no_range_is_named() -> None:
         Question("per_second", per="day"),
         Question("per_second", last="1h"),
         Question("total", on="close"),
+        Question("per_second", shape={"every": "1 hour"}),
+        Question("per_second", shape={"every": "all"}),
+        Question("per_second", shape={"cumulative": True}),
+        Question("per_second", since="2026-01-31"),
     ):
         watch.watched(client, question, None)
-    assert [asked["last"] for asked in client.asked] == ["2 minutes", "120 days", "1h", None]
-    assert [asked["on"] for asked in client.asked] == ["change", "change", "change", "close"]
+    lasts = ["2 minutes", "120 days", "1h", None, "5 days", None, None, None]
+    assert [asked["last"] for asked in client.asked] == lasts
+    assert [asked["on"] for asked in client.asked] == ["change"] * 3 + ["close"] + ["change"] * 4
+    assert client.asked[-1]["since"] == "2026-01-31"
+
+
+def test_a_view_is_watched_coarser_than_it_is_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    filled(tmp_path / "store", shop(), random_events(100)).close()
+    shape = ["--by", "letter=left(item, 1)", "--every", "all", "--having", "orders > 1", "--top", "orders"]
+    with pytest.raises(SystemExit) as ended:
+        main.main(["watch", "by_time", *shape, "--since", "2026-03-01", "--seconds", "0", "--folder", str(tmp_path)])
+    assert ended.value.code == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.split("\t")[:2] == ["letter", "orders"]
+    orders = [int(line.split("\t")[1]) for line in lines]
+    assert sum(orders) == 100
+    assert [line.split("\t")[-1] for line in lines] == ["early"] * len(lines)
 
 
 def test_in_a_pipe_only_rows_that_changed_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     watch.stream(_updates(_seen(1, 5), _seen(2, 6), _seen(3, 7, 1), _seen(4, 7, 2)), json=False)
     assert capsys.readouterr().out.splitlines() == [
-        "start\tend\tn",
-        "2026-01-31T12:00:00Z\t2026-01-31T12:00:01Z\t5",
-        "2026-01-31T12:00:00Z\t2026-01-31T12:00:01Z\t6",
-        "2026-01-31T12:00:00Z\t2026-01-31T12:00:01Z\t7",
-        "2026-01-31T12:00:01Z\t2026-01-31T12:00:02Z\t1",
-        "2026-01-31T12:00:01Z\t2026-01-31T12:00:02Z\t2",
+        "start\tend\tn\ttiming",
+        "2026-01-31T12:00:00Z\t2026-01-31T12:00:01Z\t5\tearly",
+        "2026-01-31T12:00:00Z\t2026-01-31T12:00:01Z\t6\tearly",
+        "2026-01-31T12:00:00Z\t2026-01-31T12:00:01Z\t7\ton time",
+        "2026-01-31T12:00:01Z\t2026-01-31T12:00:02Z\t1\tearly",
+        "2026-01-31T12:00:01Z\t2026-01-31T12:00:02Z\t2\tearly",
     ]
 
 

@@ -150,11 +150,31 @@ def test_counts_of_values_are_never_too_low_and_seldom_too_high() -> None:
     assert sum(1 for each in over if each > 0.01 * len(values)) <= 0.01 * len(over)
 
 
+@pytest.mark.parametrize(("expected", "error"), [(100, 0.1), (5_000, 0.02), (10_000, 0.01)])
+def test_a_filter_with_more_than_it_expects_does_not_say_yes(expected: int, error: float) -> None:
+    state, rng = Bloom(Physical.TEXT, expected, error), random.Random(expected)
+    held = united(state, [f"user-{i}" for i in range(expected)], 3, rng)
+    assert all(state.holds(held, f"user-{i}") is True for i in range(0, expected, 7))
+    over = united(state, [f"user-{i}" for i in range(2 * expected)], 3, rng)
+    assert {state.holds(over, f"user-{i}") for i in range(0, 2 * expected, 7)} == {None}
+    others = [state.holds(over, f"other-{i}") for i in range(1_000)]
+    assert set(others) == {False, None}
+    assert state.holds(united(state, [f"user-{i}" for i in range(100 * expected)], 1, rng), "other") is None
+
+
+def test_small_filters_are_not_full_of_what_they_expect() -> None:
+    for expected in (1, 2, 5, 20):
+        for seed in range(200):
+            state = Bloom(Physical.TEXT, expected, 0.01)
+            held = state.pack(pa.array([f"{seed}-{i}" for i in range(expected)]))
+            assert state.holds(held, f"{seed}-0") is True
+
+
 def test_what_was_seen_is_known_and_little_else() -> None:
     state, rng = Bloom(Physical.TEXT, 5_000, 0.02), random.Random(4)
     values = [f"user-{n}" for n in range(5_000)]
     packed = united(state, values, 4, rng)
     assert all(state.holds(packed, value) for value in values[::50])
-    wrong = sum(state.holds(packed, f"other-{n}") for n in range(1_000))
+    wrong = sum(state.holds(packed, f"other-{n}") is not False for n in range(1_000))
     # 20 of 1,000 are expected; 40 would be more than four standard deviations above.
     assert wrong <= 40

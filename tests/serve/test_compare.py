@@ -75,6 +75,15 @@ def test_a_key_that_one_range_lacks_has_what_no_events_give(tmp_path: Path, app:
     store.close()
 
 
+def test_exact_sums_are_compared_with_multiples_of_each_other(store: SQLiteStore) -> None:
+    rows = compared(store, Shape())
+    several = [row for row in rows if row["turnover"] * 6 > row["turnover_against"]]
+    assert compared(store, shape.read(None, None, having="turnover * 6 > turnover_against")) == several
+    least = [row for row in rows if row["turnover_against"] > 3 * row["turnover"]]
+    assert compared(store, shape.read(None, None, having="turnover_against - turnover > 2 * turnover")) == least
+    assert compared(store, shape.read(None, None, having="-turnover < 0.5")) == rows
+
+
 def renumbered(events: list[Event]) -> list[Event]:
     offsets = [0, 0]
     found = []

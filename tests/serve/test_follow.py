@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,6 +33,33 @@ def test_a_client_is_told_and_knows_the_whole_answer(market: Shop, client: Clien
         market.order("apple", minute=1)
         second = next(told)
         assert [(row["item"], row["start"].minute, timing) for row, timing in second] == [("apple", 1, "early")]
+        assert updates.answer == client.query("by_time", **question)
+
+
+def test_the_whole_range_as_one_window_is_followed(market: Shop, client: Client) -> None:
+    market.orders([("pear", 0, 5), ("plum", 1, 1)])
+    question: dict[str, Any] = {"every": "all", "by": "item", "top": "pieces", "since": BEGIN}
+    with client.live("by_time", **question) as updates:
+        told = iter(updates)
+        assert [(row["item"], row["pieces"], timing) for row, timing in next(told)] == [
+            ("pear", 5, "early"),
+            ("plum", 1, "early"),
+        ]
+        market.order("plum", minute=2, pieces=6)
+        assert [(row["item"], row["pieces"], timing) for row, timing in next(told)] == [("plum", 7, "early")]
+        assert updates.answer == client.query("by_time", **question)
+
+
+def test_two_ranges_are_followed_side_by_side(market: Shop, client: Client) -> None:
+    market.orders([("pear", 0, 5), ("plum", 50, 1)])
+    until = BEGIN + datetime.timedelta(hours=1)
+    question: dict[str, Any] = {"last": "30m", "against": "1h", "until": until}
+    with client.live("by_time", **question) as updates:
+        told = iter(updates)
+        rows = [(row["item"], row["orders"], row["orders_against"], timing) for row, timing in next(told)]
+        assert rows == [("pear", 0, 1, "early"), ("plum", 1, 1, "early")]
+        market.order("pear", minute=59)
+        assert [(row["item"], row["orders"], row["orders_against"]) for row, _ in next(told)] == [("pear", 1, 2)]
         assert updates.answer == client.query("by_time", **question)
 
 

@@ -324,6 +324,9 @@ def test_every_interface_says_it(history: History) -> None:
     try:
         with tb.connect(running.url) as remote:
             assert remote.query("minutes").kept_since == FIRST + 6 * MINUTE
+            with remote.live("minutes") as followed:
+                next(iter(followed))
+                assert followed.answer == remote.query("minutes")
             keeps = {view["view"]: view["keep"] for view in remote.views()}
             assert keeps["rolled"] == {"second": "90 seconds", "minute": "5 minutes"}
             assert remote.sql("select * from minutes").kept_since == {"minutes": FIRST + 6 * MINUTE}

@@ -235,6 +235,7 @@ def test_the_end_of_the_server_is_the_end_of_streams(
     [
         ("/views/total/live?on=soon", 400, "bad trigger 'soon'"),
         ("/views/total/live?on=close", 400, "never closes"),
+        ("/views/by_time/live?every=all&on=close", 400, "never closes"),
         ("/views/total/live?wait=5", 400, "waits by itself"),
         ("/views/total/live?limit=10001", 400, "at most 10,000 rows"),
         ("/views/total/live?heartbeat=0", 400, "bad heartbeat"),

@@ -16,7 +16,7 @@ from tarnbeck.serve import shape, sql
 from tarnbeck.serve.answer import Question, answer
 from tarnbeck.serve.shape import Shape
 from tarnbeck.store.sqlite import SQLiteStore
-from tests.serve.sample import Event, filled
+from tests.serve.sample import NOW, Event, filled
 from tests.serve.web import Call
 
 
@@ -85,6 +85,25 @@ def test_sets_and_what_is_made_of_them(sold: SQLiteStore, events: list[Event]) -
     assert found["either"] == len(dear | light)
     assert found["dear_only"] == len(dear - light)
     assert found["half"] == len(dear & light) / 2
+
+
+def test_two_ranges_are_compared_with_bounds_and_about_a_value(sold: SQLiteStore) -> None:
+    wanted = shape.read("", None, ask={"items": "pear"}, bounds=True)
+    since, against = NOW - 1_200_000_000, NOW - 3_600_000_000
+    (both,) = answer(sold, Question("slid", since=since, against=against, shape=wanted)).dicts()
+    for begin, suffix in ((since, ""), (against, "_against")):
+        alone = shape.read("", "all", ask={"items": "pear"}, bounds=True)
+        (one,) = answer(sold, Question("slid", since=begin, shape=alone)).dicts()
+        # A quantile sketch draws lots when it merges.
+        exact = [name for name in one if not name.startswith("middle")]
+        assert {name: both[name + suffix] for name in exact} == {name: one[name] for name in exact}
+    assert both["shops_low"] <= both["shops_high_against"]
+    nobody = Question("slid", {"item": "none"}, since=since, against=against, shape=wanted)
+    assert answer(sold, nobody).names == (*one, *(name + "_against" for name in one))
+    with pytest.raises(UsageError, match="unknown output 'colour'"):
+        answer(
+            sold, Question("slid", since=since, against=against, shape=shape.read(None, None, ask={"colour": "red"}))
+        )
 
 
 def test_bounds_hold_what_they_bound(sold: SQLiteStore) -> None:

@@ -80,6 +80,17 @@ def test_a_coarser_key_by_an_expression(sold: SQLiteStore, events: list[Event]) 
     assert {row.pop("letter"): row for row in found} == {letter: summary(group) for letter, group in groups.items()}
 
 
+def test_a_condition_on_keys_needs_a_name(sold: SQLiteStore, events: list[Event]) -> None:
+    found = rows(sold, "total", shape.read("ripe=item = 'pear'", None))
+    counts = {row["ripe"]: row["n"] for row in found}
+    items = [event["item"] for event in events]
+    assert counts == {
+        None: items.count(None),
+        True: items.count("pear"),
+        False: len(items) - items.count(None) - items.count("pear"),
+    }
+
+
 def test_some_of_the_keys_of_one_value_of_another(sold: SQLiteStore, events: list[Event]) -> None:
     groups: dict[Any, list[Event]] = defaultdict(list)
     for event in events:
@@ -132,10 +143,38 @@ def test_gaps_are_filled_with_what_no_events_give(sold: SQLiteStore) -> None:
         assert row == expected
 
 
+def test_named_keys_are_filled_without_any_event(sold: SQLiteStore) -> None:
+    since, until = micros(BEGIN - 3 * MINUTE), micros(BEGIN)
+    starts = [BEGIN - i * MINUTE for i in (3, 2, 1)]
+    wanted, span = shape.read(None, None, fill=True), {"since": since, "until": until}
+    named = rows(sold, "minutes", wanted, keys={"item": ["pear", "none"], "shop": 1}, **span)
+    assert [(row["item"], row["start"]) for row in named] == [(item, at) for item in ("none", "pear") for at in starts]
+    assert all((row["n"], row["pieces"], row["shop"]) == (0, None, 1) for row in named)
+    assert [row["start"] for row in rows(sold, "minutes", shape.read("", None, fill=True), **span)] == starts
+    upper = shape.read({"name": "upper(item)"}, "3 minutes", fill=True)
+    assert [row["name"] for row in rows(sold, "minutes", upper, keys={"item": "pear"}, **span)] == ["PEAR"]
+    assert rows(sold, "minutes", wanted, keys={"item": "pear"}, **span) == []
+    assert rows(sold, "minutes", wanted, keys={"item": "none", "shop": 1}, since=since) == []
+    both = rows(sold, "minutes", wanted, keys={"item": ["pear", "none"], "shop": 1})
+    assert [row["n"] for row in both[: len(both) // 2]] == [0] * (len(both) // 2)
+
+
 def test_totals_so_far(sold: SQLiteStore, events: list[Event]) -> None:
     for row in rows(sold, "minutes", shape.read("", "5 minutes", cumulative=True)):
         so_far = [event for event in events if event["_time"] < row["end"]]
         assert {name: row[name] for name in ("n", "pieces", "shops", "prices")} == summary(so_far)
+
+
+def test_totals_begin_with_the_range_and_count_each_event_of_a_session_once(
+    sold: SQLiteStore, events: list[Event]
+) -> None:
+    since = BEGIN + 20 * MINUTE
+    wanted = shape.read("", "5 minutes", cumulative=True)
+    for row in rows(sold, "minutes", wanted, since=micros(since)):
+        so_far = [event for event in events if since <= event["_time"] < row["end"]]
+        assert {name: row[name] for name in ("n", "pieces", "shops", "prices")} == summary(so_far)
+    *_, last = rows(sold, "sessions", shape.read("", None, cumulative=True))
+    assert last["n"] == len(events)
 
 
 def test_only_rows_that_a_condition_holds_for_the_greatest_first(sold: SQLiteStore) -> None:
@@ -152,11 +191,16 @@ def test_only_rows_that_a_condition_holds_for_the_greatest_first(sold: SQLiteSto
         ("minutes", {"by": "colour", "every": None}, "unknown column 'colour'"),
         ("minutes", {"by": {"n": "item"}, "every": None}, "bad name 'n'"),
         ("minutes", {"by": ["item || 'x'"], "every": None}, "bad name"),
+        ("minutes", {"by": "item = 'b'", "every": None}, "uses no key.*\n.*condition: NAME=item = 'b'"),
+        ("minutes", {"by": "shop = item", "every": None}, "'shop' is a key, but.*\n.*condition: NAME=shop = item"),
+        ("minutes", {"by": {"one": "1"}, "every": None}, "one=1: it uses no key\n"),
+        ("minutes", {"by": ["item", "item=upper(item)"], "every": None}, "'item' is named twice"),
         ("minutes", {"by": None, "every": "90 seconds"}, "multiple of '1 minute'"),
         ("minutes", {"by": None, "every": "soon"}, "bad duration"),
         ("slid", {"by": None, "every": "1 hour"}, "can't be put together"),
         ("total", {"by": None, "every": None, "fill": True}, "not side by side"),
         ("minutes", {"by": None, "every": "all", "fill": True}, "not side by side"),
+        ("slid", {"by": None, "every": None, "cumulative": True}, "count an event once for each"),
         ("minutes", {"by": None, "every": None, "having": "n"}, "expected boolean"),
         ("minutes", {"by": None, "every": None, "having": "m > 1"}, "unknown column 'm'"),
         ("minutes", {"by": None, "every": None, "top": "m"}, "unknown column 'm'"),

@@ -105,6 +105,10 @@ def check(client: tb.Client, events: list[Event], all_events: list[Event], **mom
     for person in PEOPLE:
         found = client.query("homes", person=person, **moment).rows
         assert found == [row for row in shown(homes) if row[0] == person]
+    several = client.query("homes", person=["Sally", None], **moment).rows
+    assert several == [row for row in shown(homes) if row[0] in ("Sally", None)]
+    cities = [row for row in client.query("flats", **moment).rows if row[1] in ("Chicago", None)]
+    assert client.query("flats", city=["Chicago", None], **moment).rows == cities
     living = {row["city"]: (row["people"], row["rent"], row["least"]) for row in client.query("living", **moment)}
     assert living == counted(homes)
     for city in CITIES[:3]:
