@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from tarnbeck.alert.current import Choice
 from tarnbeck.cut import Cut
 from tarnbeck.errors import UsageError
-from tarnbeck.expression import check
+from tarnbeck.expression import check_finished
 from tarnbeck.plan.alert import Alert, Lag
 from tarnbeck.plan.view import View
 from tarnbeck.serve.answer import Question
@@ -112,7 +112,7 @@ class OfView:
         if self._condition is None or self._condition[0] != version:
             owner = f"version {version} of view '{self._view}', which answers,"
             columns = dict(seen.answer.columns)
-            found = check(self._rule.when.sql, columns, place=f"alert '{self._rule.name}'", owner=owner)
+            found = check_finished(self._rule.when.sql, columns, place=f"alert '{self._rule.name}'", owner=owner)
             self._condition = version, found.python()
         return self._condition[1]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tarnbeck.errors import DeclarationError, UsageError, unknown
-from tarnbeck.expression import Expression
+from tarnbeck.expression import Expression, check_finished
 from tarnbeck.plan.declare import Scope
 from tarnbeck.plan.destination import Destination, Email, ToStream, Webhook
 from tarnbeck.plan.view import View, columns_of
@@ -123,7 +123,7 @@ def alert(
     """The rule that a declaration means."""
     shown = _shown(source)
     owner = f"view '{source.name}'" if isinstance(source, View) else str(source)
-    condition = Scope(place, owner, _columns(shown)).expression(when, expected=types.BOOL)
+    condition = Scope(place, owner, _columns(shown), check_finished).expression(when, expected=types.BOOL)
     if on not in ("change", "close"):
         raise DeclarationError(f"{place}: on={on!r}: expected 'change' or 'close'")
     destinations = (to,) if isinstance(to, (Webhook, Email, ToStream)) else tuple(to)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -68,6 +69,15 @@ def test_a_rule_is_data_that_says_how_it_is_read() -> None:
 def test_a_wrong_rule_is_refused(options: dict[str, Any], expected: str) -> None:
     with pytest.raises(DeclarationError, match=expected):
         declared(house(), **options)
+
+
+def test_a_condition_may_reckon_with_exact_sums() -> None:
+    app = tb.App("till")
+    sales = app.stream("sales", "time timestamp, price decimal(18,2), cost decimal(18,2)", time="time")
+    app.view("days", sales, window=tb.rollup("day"), select={"sold": tb.sum("price"), "paid": tb.sum("cost")})
+    rule = app.alert("loss", app.views["days"], when="paid - sold > 2 * 100")
+    assert rule.when.python()({"paid": Decimal("1000.00"), "sold": Decimal("799.99")}) is True
+    assert rule.when.python()({"paid": Decimal("1000.00"), "sold": Decimal("800.00")}) is False
 
 
 def test_a_rule_looks_back_ten_windows_and_ten_minutes_at_least_or_over_a_sliding_window() -> None:

@@ -150,6 +150,7 @@ def test_counts_of_values_are_never_too_low_and_seldom_too_high() -> None:
     assert sum(1 for each in over if each > 0.01 * len(values)) <= 0.01 * len(over)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("expected", "error"), [(100, 0.1), (5_000, 0.02), (10_000, 0.01)])
 def test_a_filter_with_more_than_it_expects_does_not_say_yes(expected: int, error: float) -> None:
     state, rng = Bloom(Physical.TEXT, expected, error), random.Random(expected)
