@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 
 import httpx
@@ -59,9 +60,10 @@ def test_whoever_chooses_by_keys_stays_at_the_choice(busy: Market, look: Look) -
 def test_a_range_can_be_written(busy: Market, look: Look) -> None:
     page = look(f"{busy.server.url}/#/view/ohlc?chart=table&per=second&key.item=apple")
     page.get_by_label("Range").select_option("custom")
-    page.get_by_label("From (UTC)").fill(f"{ago(60):%Y-%m-%dT%H:%M:%S}")
+    end = ago(50)
+    page.get_by_label("From (UTC)").fill(f"{end - datetime.timedelta(seconds=10):%Y-%m-%dT%H:%M:%S}")
     page.get_by_label("From (UTC)").blur()
-    page.get_by_label("To (UTC)").fill(f"{ago(50):%Y-%m-%dT%H:%M:%S}")
+    page.get_by_label("To (UTC)").fill(f"{end:%Y-%m-%dT%H:%M:%S}")
     page.get_by_label("To (UTC)").blur()
     expect(page.locator("tbody tr")).to_have_count(10)
 
