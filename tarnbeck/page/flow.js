@@ -61,10 +61,10 @@ function columns(system) {
   };
 }
 
-/** Where several things stand, each place once: mostly all stand at one. */
+/** Where several things stand: mostly all at one place; else the boxes beside tell where each does. */
 function places(word, list, field) {
   const known = [...new Set(list.map((each) => each[field]).filter(Boolean))];
-  return known.length ? `${word} ${known.join(", ")}` : `no ${word} yet`;
+  return known.length > 1 ? `at ${count(known.length, word)}` : known.length ? `${word} ${known[0]}` : `no ${word} yet`;
 }
 
 function batched(views) {
@@ -115,6 +115,6 @@ function node(box, [x, y]) {
     s("rect", { x, y, width: WIDE, height: TALL }),
     s("title", {}, box.broken?.error ?? lines.join("\n")),
     text(box.name.length > 24 ? `${box.name.slice(0, 23)}…` : box.name, 0, "name"),
-    lines.slice(0, 3).map((each, i) => text(each.length > 32 ? `${each.slice(0, 31)}…` : each, i + 1, /behind/.test(each) ? "small warn" : "small")));
+    lines.slice(0, 3).map((each, i) => text(each.length > 30 ? `${each.slice(0, 29)}…` : each, i + 1, /behind/.test(each) ? "small warn" : "small")));
 }
 
