@@ -121,9 +121,11 @@ def main(arguments: list[str] | None = None) -> None:
     """The console script: every error ends in one message and an exit code."""
     session = Session()
     try:
-        application()(arguments, obj=session, prog_name="tarnbeck")
+        # Not on its own: typer would tell of wrong words in its own form.
+        code = application()(arguments, obj=session, prog_name="tarnbeck", standalone_mode=False)
     except Exception as error:  # the last frame before the user: nothing is swallowed, all is told
         sys.exit(failure.tell(error, session))
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 if __name__ == "__main__":

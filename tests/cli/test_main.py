@@ -46,6 +46,28 @@ def test_a_mistake_is_told_in_one_message_without_a_traceback(
     assert err == f"tarnbeck: no app has run in '{tmp_path}' yet\n  start one: tarnbeck up app.py\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nothing"], "tarnbeck: no such command 'nothing'\n  see: tarnbeck --help\n"),
+        (["query"], "tarnbeck: query: missing argument 'VIEW'\n  see: tarnbeck query --help\n"),
+        (["quarantine", "list", "--nope"], "tarnbeck: quarantine list: no such option: --nope"),
+        (["up", "--port", "x"], "tarnbeck: up: invalid value for '--port'"),
+    ],
+)
+def test_words_that_can_not_be_read_are_told_in_the_form_of_all_errors(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = _run(words, capsys)
+    assert (code, out) == (2, "")
+    assert err.startswith(told)
+
+
+def test_no_words_at_all_ask_for_help(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = _run([], capsys)
+    assert (code, "Start here: tarnbeck demo" in out + err) == (2, True)
+
+
 def test_an_app_file_that_does_not_exist_is_told_with_its_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
