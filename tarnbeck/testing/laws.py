@@ -91,12 +91,17 @@ def _view(aggregate: Aggregate | Custom, column_type: str, window: Window) -> Vi
 
 @st.composite
 def _events(draw: st.DrawFn, column_type: str) -> list[Row]:
-    moments = st.integers(-120_000_000, 120_000_000).map(lambda us: UNIX + datetime.timedelta(microseconds=us))
+    # Half the time all events are of one key and minute: what merging does is seen where states meet.
+    apart = draw(st.booleans())
+    micros = st.integers(-120_000_000, 120_000_000) if apart else st.integers(0, 59_999_999)
+    moments = micros.map(lambda us: UNIX + datetime.timedelta(microseconds=us))
     value = st.none() | VALUES[column_type]
-    row = st.tuples(moments, st.sampled_from(["a", "b", None]), value, value, st.integers(0, 1))
+    row = st.tuples(moments, st.sampled_from(["a", "b", None] if apart else ["a"]), value, value, st.integers(0, 1))
     offsets = [0, 0]
     events = []
-    for time, key, first, second, partition in draw(st.lists(row, max_size=20)):
+    # Left alone, lists are mostly so short that nothing is merged.
+    least = draw(st.sampled_from([0, 8]))
+    for time, key, first, second, partition in draw(st.lists(row, min_size=least, max_size=20)):
         place = {"_partition": partition, "_offset": offsets[partition], "_index": 0}
         offsets[partition] += 1
         seen = {"time": time, "key": key, "value": first, "other": second}
@@ -104,7 +109,7 @@ def _events(draw: st.DrawFn, column_type: str) -> list[Row]:
     return events
 
 
-_order = st.lists(st.integers(0, 3), min_size=1, max_size=7)
+_order = st.lists(st.integers(0, 3), min_size=2, max_size=7)
 """Which span each event goes to, over and over: drawn as plain numbers, which shrink quickly."""
 
 
