@@ -29,24 +29,23 @@ def place(broker: Broker, topic_name: str, tmp_path: Path) -> Place:
     return Place(tmp_path, broker.settings, topic_name, EVENTS, end, repeats=1, seconds=1)
 
 
-def test_figures_of_lake_batch_views_and_replay_can_be_measured(spark: Any, place: Place) -> None:
-    from bench import batch, lake, replay, views
+def test_figures_of_lake_batch_and_replay_can_be_measured(spark: Any, place: Place) -> None:
+    from bench import batch, lake, replay
     from bench.report import report
 
-    figures = [part.measure(spark, place) for part in (lake, batch, views, replay)]
+    figures = [part.measure(spark, place) for part in (lake, batch, replay)]
     assert all(figure.ratio > 0 for figure in figures)
     assert all(f"| {figure.name}: " in report(figures, EVENTS, 1) for figure in figures)
 
 
-@pytest.mark.parametrize("name", ["tumbling", "sliding"])
-def test_windows_can_be_measured_against_structured_streaming(spark: Any, place: Place, name: str) -> None:
-    import importlib
-
+def test_windows_can_be_measured_against_structured_streaming(spark: Any, place: Place) -> None:
+    from bench import sliding, tumbling, views
     from bench.backlog import anatomy, catch_up
     from bench.windows import structured
 
-    asked = importlib.import_module(f"bench.{name}").asked(place)
-    assert catch_up(spark, place, asked.app) > 0
+    asked = sliding.asked(place)
+    for app in (asked.app, tumbling.asked(place).app, views.declare_ten(place.topic)):
+        assert catch_up(spark, place, app) > 0
     assert structured(spark, place, asked) > 0
     assert all(seconds > 0 for _, seconds in anatomy(spark, place, asked.app))
 

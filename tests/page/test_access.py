@@ -24,8 +24,7 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280], ids=["phone", "wide"])
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["wide-light", "phone-dark"])
 def test_no_page_shuts_anyone_out(market: Market, look: Look, dark: bool, width: int) -> None:
     market.trade((ago(30), "apple", "10.00"), (ago(20), "apple", "12.00"), (ago(20), "pear", "3.00"))
     wrong = []

@@ -13,7 +13,7 @@ from tests.simulator.history import History, crowded, history_of, play, replayed
 from tests.simulator.settling import interrupted, loaded
 from tests.simulator.world import Violation
 
-HISTORIES = 4_000
+HISTORIES = 2_500
 CHUNK = 250
 PROCESSES = 2
 CROWDS = pytest.mark.parametrize("seeds", [range(15), pytest.param(range(15, 75), marks=pytest.mark.long)], ids=str)
