@@ -63,6 +63,7 @@ def run(
         MOST,
         MOST_BYTES,
         starts=layer.starts,
+        misplaced=layer.misplaced,
         handle=layer.handle,
         failed=failed,
     )
@@ -96,6 +97,10 @@ class _Lake:
             self._refuse_hole(name, cut, topics.beginning(self.log, stream.topic))
             starts[stream.topic] = {p: cut[p] for p in range(stream.partitions)}
         return starts
+
+    def misplaced(self, at: Starts) -> bool:
+        """Whether there is a stream that the query does not read."""
+        return any(stream_of(state).topic not in at for state in own(self.store.streams()).values())
 
     def _refuse_hole(self, name: str, cut: Cut, first: Cut) -> None:
         if not cut.covers(first):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+LOOK = 0.2
+"""Seconds between two looks at whether the query must stop, or start again elsewhere."""
 FAR_OFF = 4
 """How many times too large or too small a bound may be: to change it, the query must start again."""
 
@@ -48,8 +50,10 @@ class MicroBatch:
 class Query:
     """What to supervise: `starts` is asked at every start, because only the store knows the place.
 
-    `handle` gives the bytes that the records had. A micro-batch has at most `most` records, and about `most_bytes`
-    bytes: Spark's Kafka source bounds offsets only, so bytes are bounded by the mean size of the records seen so far.
+    `misplaced` tells, again and again, whether the store wants a query that stands there elsewhere: Spark hands over
+    nothing while a log is quiet, and what was declared meanwhile must not wait for the next event. `handle` gives the
+    bytes that the records had. A micro-batch has at most `most` records, and about `most_bytes` bytes: Spark's Kafka
+    source bounds offsets only, so bytes are bounded by the mean size of the records seen so far.
     """
 
     name: str
@@ -59,6 +63,7 @@ class Query:
     most: int
     most_bytes: int
     starts: Callable[[], Starts]
+    misplaced: Callable[[Starts], bool]
     handle: Callable[[MicroBatch], int]
     failed: Callable[[BaseException], None]
 
@@ -95,6 +100,7 @@ class _Attempt:
         self.cause: BaseException | None = None
         self.handled = 0
         self.starts: Starts = {}
+        self.handling = threading.Lock()
 
     def run(self, stop: threading.Event) -> BaseException | None:
         """The reason why it ended; None when there is none but `stop`."""
@@ -126,13 +132,13 @@ class _Attempt:
     def _await(self, running: StreamingQuery, stop: threading.Event) -> None:
         done = threading.Event()
 
-        def end_on_stop() -> None:
+        def end_when_due() -> None:
             while not done.is_set():
-                if stop.wait(0.2):
+                if stop.wait(LOOK) or self._misplaced():
                     running.stop()
                     return
 
-        watcher = threading.Thread(target=end_on_stop, name=f"{self.query.name}-stop", daemon=True)
+        watcher = threading.Thread(target=end_when_due, name=f"{self.query.name}-stop", daemon=True)
         watcher.start()
         try:
             running.awaitTermination()
@@ -140,7 +146,25 @@ class _Attempt:
             done.set()
             watcher.join()
 
+    def _misplaced(self) -> bool:
+        """Whether to start again elsewhere; a micro-batch that is being handled is never interrupted for that."""
+        if not self.handling.acquire(blocking=False):
+            return False
+        try:
+            if self.query.misplaced(self.starts):
+                self.cause = Moved(f"{self.query.name}: the store has moved")
+        except Exception as error:  # a store that can't be read is a failure like any other
+            self.cause = error
+        finally:
+            self.handling.release()
+        return self.cause is not None
+
     def _batch(self, records: DataFrame, number: int) -> None:
+        with self.handling:
+            if self.cause is None:
+                self._handle(records, number)
+
+    def _handle(self, records: DataFrame, number: int) -> None:
         try:
             ends = kafka.planned(self.checkpoint, number)
             weight = self.query.handle(MicroBatch(records, self.size, self.starts, ends))

@@ -71,6 +71,7 @@ def run(
         most,
         MOST_BYTES,
         starts=layer.starts,
+        misplaced=layer.misplaced,
         handle=layer.handle,
         failed=failed,
     )
@@ -108,6 +109,15 @@ class _Speed:
                     partitions[stream.topic] = stream.partitions
         return {topic: {p: low[p] for p in range(partitions[topic])} for topic, low in lowest.items()}
 
+    def misplaced(self, at: Starts) -> bool:
+        """Whether a version can't be fed by a query that stands there."""
+        streams = self.store.streams()
+        places = {name: _place(state, at) for name, state in streams.items() if stream_of(state).topic in at}
+        try:
+            return bool(_behind(self._fed(streams), places))
+        except Moved:
+            return True
+
     def _fed(self, streams: Mapping[str, StreamState]) -> list[VersionState]:
         """The versions that this query feeds; it starts anew when one that was left out can be fed again."""
         fed = self.store.fed()
@@ -125,7 +135,7 @@ class _Speed:
         for name in {version.stream for version in fed} & spans.keys():
             if not foreign.unchanged(stream_of(streams[name])):
                 raise Moved(f"speed: stream '{name}' is read otherwise now")
-        behind = [v.view for v in fed if v.stream not in spans or not v.cut.covers(spans[v.stream][0])]
+        behind = _behind(fed, {name: start for name, (start, _) in spans.items()})
         if behind:
             raise Moved(f"speed: {', '.join(behind)} must be fed from further back")
         records = sum(start.span_to(end).records for start, end in spans.values())
@@ -191,7 +201,15 @@ def _compute(
     return found
 
 
+def _behind(fed: Sequence[VersionState], starts: Mapping[str, Cut]) -> list[str]:
+    """The views whose next events lie before where the query reads their stream, or that it does not read at all."""
+    return [v.view for v in fed if v.stream not in starts or not v.cut.covers(starts[v.stream])]
+
+
 def _span(state: StreamState, batch: MicroBatch) -> tuple[Cut, Cut]:
-    topic = stream_of(state).topic
-    start = Cut.of(state.origin.topic, batch.starts.get(topic, {}))
-    return start, start.advance(Cut.of(state.origin.topic, batch.ends[topic]))
+    start = _place(state, batch.starts)
+    return start, start.advance(_place(state, batch.ends))
+
+
+def _place(state: StreamState, offsets: Starts) -> Cut:
+    return Cut.of(state.origin.topic, offsets.get(stream_of(state).topic, {}))

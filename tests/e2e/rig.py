@@ -77,9 +77,19 @@ class Rig:
 
     def speed(self) -> None:
         """Runs the speed layer from wherever the store is to the log's end as of now."""
-        ends = self.ends()
+        with self.feeding():
+            self.await_speed()
+
+    @contextmanager
+    def feeding(self) -> Iterator[None]:
+        """The speed layer runs."""
         with self._running(self._speed):
-            awaited(lambda: self._covered(ends), "speed at its end")
+            yield
+
+    def await_speed(self) -> None:
+        """Waits until every version covers the log's end as of now."""
+        ends = self.ends()
+        awaited(lambda: self._covered(ends), "speed at its end")
 
     def derive(self, expected: dict[str, int]) -> None:
         """Runs the speed layer and what feeds derived streams, until these hold so many events and views cover all."""
@@ -92,8 +102,7 @@ class Rig:
                 lambda: all(len(self.records(name)) >= count for name, count in expected.items()),
                 "derive at its end",
             )
-            ends = self.ends()
-            awaited(lambda: self._covered(ends), "speed at its end")
+            self.await_speed()
 
     def _speed(self, stop: threading.Event, failed: Callable[[BaseException], None]) -> None:
         told = lambda _: None  # noqa: E731 (nobody listens)
@@ -109,7 +118,12 @@ class Rig:
 
     def mirror(self) -> None:
         """Runs the lake writer to the log's end as of now."""
-        store, ends = self.store, self.ends()
+        with self.mirroring():
+            self.await_lake()
+
+    @contextmanager
+    def mirroring(self) -> Iterator[None]:
+        """The lake writer runs."""
         with self._running(
             lambda stop, failed: lake.run(
                 self.spark,
@@ -123,10 +137,12 @@ class Rig:
                 trigger="0 seconds",
             )
         ):
-            awaited(
-                lambda: all(store.lake_cut(name).covers(end) for name, end in ends.items()),
-                "lake at its end",
-            )
+            yield
+
+    def await_lake(self) -> None:
+        """Waits until the lake covers the log's end as of now."""
+        store, ends = self.store, self.ends()
+        awaited(lambda: all(store.lake_cut(name).covers(end) for name, end in ends.items()), "lake at its end")
 
     def batch(self, view: str, *, full: bool) -> batch.Done:
         store = self.store

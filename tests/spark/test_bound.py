@@ -23,6 +23,7 @@ def attempt(size: float | None, *, most: int = 1_000_000, most_bytes: int = 128 
         most,
         most_bytes,
         starts=nobody,
+        misplaced=nobody,
         handle=nobody,
         failed=nobody,
     )
