@@ -45,7 +45,7 @@ clean:
 	find tarnbeck tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 setup: .venv/.package .venv/.jars
-setup-dev: setup .venv/.dev
+setup-dev: setup .venv/.dev .venv/.classes
 
 .venv/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -91,4 +91,9 @@ CHROMIUM := apt-get install --yes --no-install-recommends chromium fonts-dejavu-
 		|| { echo "tarnbeck: installing Java 17"; apt-get -qq update \
 			&& { apt-get -qq install -y openjdk-17-jre-headless || apt-get -qq install -y default-jre-headless; } >/dev/null; }
 	@$(BIN)/python -m tarnbeck.spark.jars
+	@touch $@
+
+# Tests start Java dozens of times; the archive makes each start a quarter shorter, and takes a minute to write.
+.venv/.classes: .venv/.jars
+	@$(BIN)/python -m tarnbeck.node.rehearse
 	@touch $@

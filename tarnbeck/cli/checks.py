@@ -20,7 +20,7 @@ from tarnbeck.cli import show
 from tarnbeck.errors import TarnbeckError
 from tarnbeck.node.running import running
 from tarnbeck.node.settings import HOST, PORT
-from tarnbeck.spark import jars
+from tarnbeck.spark import archive, jars
 
 State = Literal["well", "note", "problem"]
 WELL: State = "well"
@@ -130,6 +130,16 @@ def cached(place: Place) -> Finding:
     return Finding(PROBLEM, f"{gone} is not in {folder}", f"rm -r {shlex.quote(str(folder))} && {fetch}")
 
 
+def classes(place: Place) -> Finding:
+    make = "python -m tarnbeck.node.rehearse"
+    if jars.missing():
+        return Finding(NOTE, "not archived: the jars come first", make)
+    found = archive.place()
+    if found.is_file():
+        return Finding(WELL, f"archived in {found.parent}")
+    return Finding(NOTE, "not archived: each start takes some seconds longer", f"a minute, once: {make}")
+
+
 def port(place: Place) -> Finding:
     wanted, node = place.port or PORT, running(place.folder)
     if node is not None and str(node["url"]).endswith(f":{wanted}"):
@@ -210,6 +220,7 @@ CHECKS: dict[str, Callable[[Place], Finding]] = {
     "java": java,
     "packages": packages,
     "jars": cached,
+    "classes": classes,
     "port": port,
     "disk": disk,
     "memory": memory,

@@ -20,8 +20,8 @@ def doctor(
 ) -> None:
     """Look for what could keep an app from running.
 
-    Python, Java, packages, jars, port, disk, memory, and what runs in the folder. For each problem: what to do. The
-    exit code is 0 only if there is none; a note is no problem.
+    Python, Java, packages, jars, Java's archive of classes, port, disk, memory, and what runs in the folder. For each
+    problem: what to do. The exit code is 0 only if there is none; a note is no problem.
     """
     from tarnbeck.cli.checks import PROBLEM, Place, examine
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tarnbeck.spark import archive
 from tarnbeck.spark.jars import jars
 
 if TYPE_CHECKING:
@@ -67,8 +69,12 @@ def session(
     master: str = "local[2]",
     memory: str = "2g",
     conf: Mapping[str, str] | None = None,
+    java: Sequence[str] | None = None,
 ) -> SparkSession:
-    """The process's Spark session; its scratch files and its log stand in `folder`."""
+    """The process's Spark session; its scratch files and its log stand in `folder`.
+
+    `java` are options for Java in place of those that use the archive of its classes.
+    """
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -77,11 +83,12 @@ def session(
     logs.mkdir(parents=True, exist_ok=True)
     log4j = logs / f"{name}.log4j2.properties"
     log4j.write_text(LOG4J.format(path=logs / f"{name}.log"))
+    options = [f"-Dlog4j2.configurationFile={log4j}", f"-Dderby.system.home={folder / 'scratch'}"]
     settings = {
         **SETTINGS,
-        "spark.jars": ",".join(str(jar) for jar in jars("spark")),
+        **_classes(master),
         "spark.driver.memory": memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j} -Dderby.system.home={folder / 'scratch'}",
+        "spark.driver.extraJavaOptions": shlex.join([*options, *(archive.options() if java is None else java)]),
         "spark.local.dir": str(folder / "scratch"),
         "spark.sql.warehouse.dir": str(folder / "scratch" / "warehouse"),
         **(conf or {}),
@@ -92,6 +99,14 @@ def session(
     with _errors_to(logs / f"{name}.err"):
         made: SparkSession = builder.getOrCreate()
     return made
+
+
+def _classes(master: str) -> dict[str, str]:
+    """Where Spark finds the jars. What is for executors it would copy at every start, and Java would not archive it."""
+    found = [str(jar) for jar in jars("spark")]
+    if master.startswith("local"):
+        return {"spark.driver.extraClassPath": os.pathsep.join(found)}
+    return {"spark.jars": ",".join(found)}
 
 
 def by_value(modules: Iterable[str]) -> None:

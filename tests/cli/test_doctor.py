@@ -170,3 +170,12 @@ def test_the_exit_code_says_whether_all_is_well(
         1,
         {"well": False, "checks": [{"check": "disk", "state": "problem", "found": "full", "fix": "make room"}]},
     )
+
+
+def test_classes_that_are_not_archived_are_a_note(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    told = found(place, "classes")
+    assert told.state == NOTE
+    assert told.fix.endswith("python -m tarnbeck.node.rehearse")
