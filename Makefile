@@ -19,11 +19,12 @@ demo: setup
 	$(BIN)/python -m tarnbeck.cli.main demo $(if $(SECONDS),--seconds $(SECONDS))
 
 # Two at a time: one waits for Spark or Kafka while the other computes. The tests of a file stay together, because they
-# share a node or a broker. A group that has no tests (exit code 5) is no failure.
+# share a node or a broker; those that take long come first (see tests/conftest.py). A group that has no tests (exit
+# code 5) is no failure.
 test: setup-dev .venv/.browser
 	TARNBECK_EFFORT=all $(PYTEST) -n 2 -m "not spark and not broker and not crash and not demo and not browser"
-	TARNBECK_EFFORT=all $(PYTEST) -n 2 --dist loadfile -m "(spark or broker) and not crash and not demo and not browser" || [ $$? -eq 5 ]
-	$(PYTEST) -n 2 --dist loadfile -m "crash or demo or browser" || [ $$? -eq 5 ]
+	TARNBECK_EFFORT=all $(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or broker) and not crash and not demo and not browser" || [ $$? -eq 5 ]
+	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m "crash or demo or browser" || [ $$? -eq 5 ]
 
 check: setup-dev
 	$(BIN)/ruff format --check

@@ -24,6 +24,16 @@ hypothesis.settings.register_profile("tarnbeck", deadline=None, max_examples=tri
 hypothesis.settings.load_profile("tarnbeck")
 
 
+LONG_FIRST = ("crash", "demo", "spark")
+"""Marks of files that take long, the longest first: what is short fills the rest of the time of two workers."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The order is random, but within files of one kind only."""
+    items.sort(key=lambda item: next((n for n, mark in enumerate(LONG_FIRST) if item.get_closest_marker(mark)), 9))
+
+
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """An embedded broker that all tests of a run share; topics are told apart by their names."""

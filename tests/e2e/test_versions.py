@@ -105,7 +105,7 @@ class Clients:
     def _ask(self, name: str, where: str, ask: Callable[[tb.Client], int]) -> None:
         seen = self.seen[name] = []
         with tb.connect(where) as client:
-            while not self.stop.wait(0.02):
+            while not self.stop.wait(0.1):
                 factor = ask(client)
                 self.asked += 1
                 if seen[-1:] != [factor]:
@@ -148,7 +148,7 @@ def versions(folder: Path, view: str) -> list[dict[str, Any]]:
 
 
 def test_clients_see_the_old_definition_then_the_new_one_and_never_anything_else(folder: Path) -> None:
-    with up(folder):
+    with up(folder, batch_every="20s"):
         awaited(lambda: running(folder) is not None, "the node did not start")
         facts = running(folder)
         assert facts is not None

@@ -77,18 +77,9 @@ def children(pid: int) -> list[int]:
 
 
 @contextlib.contextmanager
-def up(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    command = [
-        *TARNBECK,
-        "up",
-        str(folder.parent / "app.py"),
-        "--port",
-        "0",
-        "--batch-every",
-        "5s",
-        "--folder",
-        str(folder),
-    ]
+def up(folder: Path, batch_every: str = "never") -> Iterator[subprocess.Popen[str]]:
+    app = str(folder.parent / "app.py")
+    command = [*TARNBECK, "up", app, "--port", "0", "--batch-every", batch_every, "--folder", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as node:
         threading.Thread(target=lambda: list(node.stdout or ()), daemon=True).start()
         try:
@@ -162,7 +153,7 @@ def test_kill_9_at_random_moments_loses_nothing_and_counts_nothing_twice(folder:
     old = add_history(folder.parent)
     feed = Feed(folder)
     for layer, progress in PROGRESS.items():
-        with up(folder) as node:
+        with up(folder, batch_every="5s") as node:
             awaited(lambda: running(folder) is not None, "the node did not start")
             with store_of(folder) as store:
                 before = progress(store)
@@ -175,7 +166,7 @@ def test_kill_9_at_random_moments_loses_nothing_and_counts_nothing_twice(folder:
             kill_all(node, kept=None)
         if layer == "lake":
             shutil.rmtree(folder / "checkpoints", ignore_errors=True)
-    with up(folder):
+    with up(folder, batch_every="5s"):
         awaited(lambda: running(folder) is not None and covered(folder, old), "the node did not catch up")
         assert audited(folder) == {"minutes": True, "ever": True}
         with tb.connect(folder) as client:
