@@ -30,6 +30,8 @@ HEAP = "512m"
 UP_WITHIN = 90.0
 """Seconds a start may take: two on a quiet machine, more when the log must be recovered after a kill."""
 DOWN_WITHIN = 30.0
+GIVEN_UP_WITHIN = 1.0
+"""Seconds for one that has not started yet: whoever waits for it has just given up."""
 
 PROPERTIES = """\
 process.roles=broker,controller
@@ -98,7 +100,12 @@ def start(folder: Path) -> Broker:
         pid = process.spawn(_command(folder, java, classpath, settings), _output(folder))
         broker = Broker(folder, pid, port, controller, _cluster(folder))
         _record(broker)
-        _await(broker)
+        try:
+            _await(broker)
+        except BaseException:
+            # Nobody knows of it yet, so nobody else would end it; what it holds, it recovers.
+            process.end(pid, GIVEN_UP_WITHIN)
+            raise
         return broker
 
 
@@ -172,8 +179,8 @@ def _await(broker: Broker) -> None:
             raise LogError(f"broker: it ended while it started\n{_tail(broker.folder)}")
         if time.monotonic() > deadline:
             raise LogError(
-                f"broker: process {broker.pid} does not answer on {broker.address} after {UP_WITHIN:.0f} s\n"
-                f"{_tail(broker.folder)}\n  end it (kill {broker.pid}) and try again"
+                f"broker: it did not answer on {broker.address} within {UP_WITHIN:.0f} s, and was ended\n"
+                f"{_tail(broker.folder)}\n  try again"
             )
 
 

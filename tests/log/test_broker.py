@@ -103,6 +103,17 @@ def test_a_broker_that_can_not_start_shows_the_end_of_its_log(tmp_path: Path, mo
         start(tmp_path)
 
 
+def test_a_start_that_is_interrupted_leaves_no_broker_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(broker: Broker, seconds: float) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(embedded, "_answers", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        start(tmp_path)
+    pid = json.loads((tmp_path / "kafka" / "broker.json").read_text())["pid"]
+    assert process.ended(pid, 5.0)
+
+
 def test_a_data_folder_with_a_comma_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="can't keep data in a folder with a comma"):
         start(tmp_path / "a,b")
