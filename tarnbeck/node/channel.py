@@ -36,9 +36,13 @@ class Child:
                 stderr=errors,
                 start_new_session=True,
             )
-        self.send({"settings": settings.to_json()})
+        self.tell(settings)
         self._reader = threading.Thread(target=self._read, name=f"{self.name}-reader", daemon=True)
         self._reader.start()
+
+    def tell(self, settings: Settings) -> None:
+        """Twice: first what is known before there is a log, and again when everything is registered."""
+        self.send({"settings": settings.to_json()})
 
     def send(self, message: Message) -> bool:
         """Whether there is still a process to tell; that one ended before it answered, the reader tells."""
@@ -96,10 +100,13 @@ class Parent:
         self._out: IO[bytes] = os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)
         self._lock = threading.Lock()
-        first = sys.stdin.readline()
-        if not first:
+
+    def settings(self) -> Settings:
+        """What the node tells next about itself."""
+        line = sys.stdin.readline()
+        if not line:
             raise SystemExit(0)
-        self.settings = Settings.from_json(json.loads(first)["settings"])
+        return Settings.from_json(json.loads(line)["settings"])
 
     def send(self, message: Message) -> None:
         with self._lock:

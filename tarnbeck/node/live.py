@@ -55,10 +55,11 @@ class Report:
 def main() -> None:
     """Runs both layers until the node closes the pipe."""
     parent = Parent()
-    settings = parent.settings
+    settings = parent.settings()
     if settings.app is not None:
         load_shipped(settings.app)
     spark = session("live", folder=settings.folder, master=settings.master)
+    settings = parent.settings()
     stop, report = threading.Event(), Report(parent)
     threads = [threading.Thread(target=part, name=name) for name, part in _parts(spark, settings, stop, report).items()]
     for thread in threads:

@@ -57,6 +57,7 @@ class Node:
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._children: dict[str, Child] = {}
+        self._spawning, self._registered = threading.Lock(), False
         self._flow = Flow()
         self._meter = Meter(self._processes)
         self._errors: dict[str, str] = {}
@@ -90,6 +91,9 @@ class Node:
     def _start(self) -> None:
         self._folder_lock = hold(self.settings.folder)
         self.store = SQLiteStore(self.settings.store, now)
+        # Spark needs as long to start as everything else, and nothing of it.
+        for part in ("live", "work"):
+            self._spawn(part)
         if self.settings.broker is None:
             # What is declared no more is fed until it is dropped, so its log is needed all the same.
             known = {name: stream_of(state) for name, state in self.store.streams().items()}
@@ -106,11 +110,13 @@ class Node:
         self._tell(f"{len(self.app.streams)} streams, {len(self.app.views)} views registered")
         for line in told(registered):
             self._tell(line)
-        for part in ("live", "work"):
-            self._spawn(part)
         self._tell("starting Spark")
-        for child in list(self._children.values()):
-            child.await_ready(STARTS_WITHIN)
+        with self._spawning:
+            self._registered = True
+            for child in self._children.values():
+                child.tell(self.settings)
+        # The work process gives way to what is live: what it is asked for meanwhile waits until it has started.
+        self._children["live"].await_ready(STARTS_WITHIN)
         self.watch = Watch(self.log, self.store)
         self._begin("watch", lambda: self.watch.run(self._stop))
         self.alerts = Alerts(Setting(self.store, senders(self.log), now, self.status, self._tell), self.app)
@@ -131,7 +137,11 @@ class Node:
         thread.start()
 
     def _spawn(self, part: str) -> None:
-        self._children[part] = Child(f"tarnbeck.node.{part}", self.settings, lambda m: self._received(part, m))
+        with self._spawning:
+            child = Child(f"tarnbeck.node.{part}", self.settings, lambda m: self._received(part, m))
+            if self._registered:
+                child.tell(self.settings)
+            self._children[part] = child
 
     def _serve(self) -> None:
         self.token = self.settings.token or secrets.token_urlsafe(32)

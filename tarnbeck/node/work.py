@@ -30,10 +30,11 @@ def main() -> None:
     """Does jobs until the node closes the pipe, those of one lane one after another."""
     parent = Parent()
     os.nice(NICE)
-    settings = parent.settings
+    settings = parent.settings()
     if settings.app is not None:
         load_shipped(settings.app)
     spark = session("work", folder=settings.folder, master="local[1]", conf=CONF)
+    settings = parent.settings()
     stop = threading.Event()
     desk = Desk(spark, settings.log(), SQLiteStore(settings.store, now), settings.lake_root, stop)
     workers = {name: _Worker(desk, parent) for name in (REST, *jobs.LANES.values())}
