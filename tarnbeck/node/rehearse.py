@@ -28,7 +28,7 @@ from tarnbeck.store.sqlite import SQLiteStore
 from tarnbeck.window.window import rollup
 
 LONGEST = 600.0
-"""Seconds that a rehearsal may take; it takes half a minute."""
+"""Seconds that a rehearsal may take; it takes one minute."""
 EVENTS = 6_000
 """More than the speed layer would compute by itself, so that it goes through Spark's workers."""
 
