@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -134,9 +134,9 @@ def classes(place: Place) -> Finding:
     make = "python -m tarnbeck.node.rehearse"
     if jars.missing():
         return Finding(NOTE, "not archived: the jars come first", make)
-    found = archive.place()
-    if found.is_file():
-        return Finding(WELL, f"archived in {found.parent}")
+    found = [archive.place(conf) for conf in get_args(jars.Conf)]
+    if all(path.is_file() for path in found):
+        return Finding(WELL, f"archived in {found[0].parent}")
     return Finding(NOTE, "not archived: each start takes some seconds longer", f"a minute, once: {make}")
 
 

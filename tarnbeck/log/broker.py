@@ -11,7 +11,7 @@ import subprocess
 import time
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -23,6 +23,7 @@ from confluent_kafka.admin import AdminClient
 from tarnbeck.errors import LogError, SetupError
 from tarnbeck.log import process
 from tarnbeck.log.settings import LogSettings
+from tarnbeck.spark import archive
 from tarnbeck.spark.jars import find_java, jars
 
 HOST = "127.0.0.1"
@@ -84,8 +85,11 @@ class Broker:
             process.end(self.pid, DOWN_WITHIN)
 
 
-def start(folder: Path) -> Broker:
-    """The folder's broker: the one that runs, else a new one on the same ports as before when they are free."""
+def start(folder: Path, options: Sequence[str] | None = None) -> Broker:
+    """The folder's broker: the one that runs, else a new one on the same ports as before when they are free.
+
+    `options` are for Java, in place of those that use the archive of its classes.
+    """
     folder = folder.absolute()
     with _starting(folder):
         known = _recorded(folder)
@@ -95,9 +99,10 @@ def start(folder: Path) -> Broker:
         java = str(find_java())
         classpath = os.pathsep.join(map(str, jars("broker")))
         port, controller = _ports(known)
+        flags = archive.options("broker") if options is None else options
         _format(folder, java, classpath)
         settings = _write_properties(folder, "server.properties", folder / "kafka" / "data", port, controller)
-        pid = process.spawn(_command(folder, java, classpath, settings), _output(folder))
+        pid = process.spawn(_command(folder, [java, *flags], classpath, settings), _output(folder))
         broker = Broker(folder, pid, port, controller, _cluster(folder))
         _record(broker)
         try:
@@ -266,6 +271,6 @@ def _logging(folder: Path) -> list[str]:
     return [f"-Dlog4j2.configurationFile={config}", f"-Dtarnbeck.broker.log={folder / 'logs' / 'broker.log'}"]
 
 
-def _command(folder: Path, java: str, classpath: str, settings: Path) -> list[str]:
+def _command(folder: Path, java: Sequence[str], classpath: str, settings: Path) -> list[str]:
     flags = [f"-Xmx{HEAP}", "-XX:+ExitOnOutOfMemoryError", "-Djava.awt.headless=true", *_logging(folder)]
-    return [java, *flags, "-cp", classpath, "kafka.Kafka", str(settings)]
+    return [*java, *flags, "-cp", classpath, "kafka.Kafka", str(settings)]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
+from typing import get_args
 
 from tarnbeck.algebra.aggregate import Count, Max, Sum
 from tarnbeck.app import App, arrival
@@ -22,6 +23,7 @@ from tarnbeck.log.produce import Sender
 from tarnbeck.node.register import register
 from tarnbeck.serve.clock import now
 from tarnbeck.spark import archive
+from tarnbeck.spark.jars import Conf
 from tarnbeck.spark.session import session
 from tarnbeck.speed import layer as speed
 from tarnbeck.store.sqlite import SQLiteStore
@@ -33,40 +35,41 @@ EVENTS = 6_000
 """More than the speed layer would compute by itself, so that it goes through Spark's workers."""
 
 
-def make() -> Path:
-    """The archive of this environment; one of another Java or Spark is removed when a new one is made."""
-    wanted = archive.place()
-    if wanted.is_file():
-        return wanted
-    wanted.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="rehearsal-", dir=wanted.parent) as folder:
-        written = Path(folder, wanted.name)
-        # Java writes the archive when it ends, after the Python that started it: its pipes tell when it has.
+def make() -> None:
+    """Writes the archives of this environment; those of another Java or Spark are removed."""
+    wanted = [archive.place(conf) for conf in get_args(Conf)]
+    if all(path.is_file() for path in wanted):
+        return
+    kept = wanted[0].parent
+    kept.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="rehearsal-", dir=kept) as folder:
+        written = [Path(folder, path.name) for path in wanted]
+        # Java writes an archive when it ends, after the Python that started it: its pipes tell when it has.
         done = subprocess.run(  # noqa: S603
-            [sys.executable, "-m", "tarnbeck.node.rehearse", folder, str(written)],
+            [sys.executable, "-m", "tarnbeck.node.rehearse", folder, *map(str, written)],
             capture_output=True, text=True, timeout=LONGEST, check=False,
         )  # fmt: skip
-        if done.returncode or not written.is_file():
+        if done.returncode or not all(path.is_file() for path in written):
             raise TarnbeckError(f"set-up: Java wrote no archive of its classes\n  {_last(done.stdout + done.stderr)}")
-        for former in wanted.parent.glob("classes-*.jsa"):
+        for former in kept.glob("classes-*.jsa"):
             former.unlink()
-        written.rename(wanted)
-    return wanted
+        for path in written:
+            path.rename(kept / path.name)
 
 
 def _last(text: str) -> str:
     return (text.strip().splitlines() or ["it said nothing"])[-1]
 
 
-def perform(folder: Path, written: Path) -> None:
+def perform(folder: Path, spark_classes: Path, broker_classes: Path) -> None:
     """Sends some events, lets the speed layer and the lake take them, and runs a batch over them."""
     app = App("rehearsal")
     stream = app.stream("events", "n bigint, price decimal(18,2)", time=arrival())
     select = {"events": Count(), "total": Sum("price"), "most": Max("n")}
     view = app.view("sums", stream, by="n", window=rollup("minute", "hour"), select=select)
-    kafka = broker.start(folder)
+    kafka = broker.start(folder, archive.writing(broker_classes))
     try:
-        spark = session("rehearsal", folder=folder, java=archive.writing(written))
+        spark = session("rehearsal", folder=folder, java=archive.writing(spark_classes))
         store = SQLiteStore(folder / "store", now)
         register(app, store, kafka.settings)
         with Sender(kafka.settings, stream) as sender:
@@ -113,7 +116,7 @@ def _ignore(_: object) -> None:
 def main(given: list[str]) -> int:
     """`python -m tarnbeck.node.rehearse`, which the Makefile calls: without an archive every start takes longer."""
     if given:
-        perform(Path(given[0]), Path(given[1]))
+        perform(*map(Path, given))
         return 0
     sys.stderr.write("tarnbeck: preparing Java's classes, once: starts are quicker afterwards\n")
     try:

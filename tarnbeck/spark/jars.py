@@ -37,20 +37,26 @@ class Jar:
 INSTALL = "install one, on Debian or Ubuntu: sudo apt-get install -y openjdk-17-jre-headless"
 
 
-def find_java() -> Path:
-    """The `java` that Spark would take too: JAVA_HOME's, else the one on PATH; refused when older than 17."""
+def which_java() -> Path:
+    """The `java` that Spark would take too: JAVA_HOME's, else the one on PATH."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(Path(home, "bin", "java")) if home else shutil.which("java")
     if not found:
         place = f"in JAVA_HOME ({home})" if home else "on PATH"
         raise SetupError(f"set-up: no java {place}\n  tarnbeck needs Java {JAVA} or newer\n  {INSTALL}")
+    return Path(found)
+
+
+def find_java() -> Path:
+    """The `java` that is there; refused when older than 17."""
+    found = which_java()
     version = java_version(found)
     if version < JAVA:
         raise SetupError(
             f"set-up: {found} is Java {version}\n  tarnbeck needs Java {JAVA} or newer\n"
             f"  {INSTALL}\n  or point JAVA_HOME at a newer one"
         )
-    return Path(found)
+    return found
 
 
 def java_version(java: str | Path) -> int:

@@ -88,7 +88,7 @@ def session(
         **SETTINGS,
         **_classes(master),
         "spark.driver.memory": memory,
-        "spark.driver.extraJavaOptions": shlex.join([*options, *(archive.options() if java is None else java)]),
+        "spark.driver.extraJavaOptions": shlex.join([*options, *(archive.options("spark") if java is None else java)]),
         "spark.local.dir": str(folder / "scratch"),
         "spark.sql.warehouse.dir": str(folder / "scratch" / "warehouse"),
         **(conf or {}),

@@ -166,7 +166,7 @@ def test_kill_9_at_random_moments_loses_nothing_and_counts_nothing_twice(folder:
             kill_all(node, kept=None)
         if layer == "lake":
             shutil.rmtree(folder / "checkpoints", ignore_errors=True)
-    with up(folder, batch_every="5s"):
+    with up(folder):
         awaited(lambda: running(folder) is not None and covered(folder, old), "the node did not catch up")
         assert audited(folder) == {"minutes": True, "ever": True}
         with tb.connect(folder) as client:

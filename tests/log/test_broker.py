@@ -15,6 +15,7 @@ from tarnbeck.errors import LogError, SetupError
 from tarnbeck.log import broker as embedded
 from tarnbeck.log import process
 from tarnbeck.log.broker import Broker, find, start
+from tarnbeck.spark import archive
 
 pytestmark = pytest.mark.broker
 
@@ -78,6 +79,10 @@ def test_a_broker_outlives_the_process_that_started_it(folder: Path) -> None:
     assert found.pid == int(done.stdout)
     found.stop()
     assert not process.command_of(found.pid)
+
+
+def test_it_takes_its_classes_from_the_archive_that_set_up_made(folder: Path) -> None:
+    assert f"-XX:SharedArchiveFile={archive.place('broker')}" in process.command_of(start(folder).pid)
 
 
 def test_its_log_goes_to_a_file(folder: Path) -> None:

@@ -18,20 +18,20 @@ SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 
 def test_java_is_told_of_an_archive_only_if_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    assert archive.options() == []
-    archive.place().parent.mkdir(parents=True)
-    archive.place().touch()
-    assert archive.options()[0] == f"-XX:SharedArchiveFile={archive.place()}"
+    assert archive.options("spark") == []
+    archive.place("spark").parent.mkdir(parents=True)
+    archive.place("spark").touch()
+    assert archive.options("spark")[0] == f"-XX:SharedArchiveFile={archive.place('spark')}"
 
 
 def test_another_java_needs_another_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = archive.place()
+    before = archive.place("spark")
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\necho 'openjdk version \"17.0.1\"' >&2\n")
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert archive.place() != before
+    assert archive.place("spark") != before
 
 
 def test_an_environment_that_can_t_hold_an_archive_is_told_and_does_without(
@@ -46,7 +46,7 @@ def test_an_environment_that_can_t_hold_an_archive_is_told_and_does_without(
 @pytest.mark.spark
 def test_a_session_takes_its_classes_from_the_archive(spark: Any) -> None:
     """Set-up for tests makes one. Java says nothing about one that does not fit, but where a class comes from."""
-    made = f"-XX:SharedArchiveFile={archive.place()}"
+    made = f"-XX:SharedArchiveFile={archive.place('spark')}"
     runtime = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
     assert made in list(runtime.getInputArguments())
     command = [str(find_java()), made, "-Xlog:class+load", "-cp", runtime.getClassPath()]
