@@ -161,6 +161,7 @@ class _Attempt:
 
     def _batch(self, records: DataFrame, number: int) -> None:
         with self.handling:
+            # Once it is to start again elsewhere it takes no more: what Spark notes as done goes with the checkpoint.
             if self.cause is None:
                 self._handle(records, number)
 
